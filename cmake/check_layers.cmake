@@ -1,0 +1,15 @@
+cmake_minimum_required(VERSION 3.25)
+# cmake -DROOM=name -DALLOWED=a,b -DSOURCES_DIR=dir -DROOMS=a,b,c -P check_layers.cmake
+# Fails when a file of ROOM includes a header of a room that layers.cmake does not allow it.
+string(REPLACE "," ";" allowed "${ALLOWED}")
+string(REPLACE "," ";" rooms "${ROOMS}")
+file(GLOB_RECURSE files "${SOURCES_DIR}/*.h" "${SOURCES_DIR}/*.cc")
+foreach(file IN LISTS files)
+  file(STRINGS "${file}" lines REGEX "^#include \"[a-z_]+/")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^#include \"([a-z_]+)/.*" "\\1" room "${line}")
+    if(room IN_LIST rooms AND NOT room STREQUAL ROOM AND NOT room IN_LIST allowed)
+      message(FATAL_ERROR "layers: ${file} (room '${ROOM}') may not include room '${room}': ${line}")
+    endif()
+  endforeach()
+endforeach()

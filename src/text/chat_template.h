@@ -1,0 +1,53 @@
+// Chat templates (Jinja, as Hugging Face renders them) through `minijinja` behind bridge/.
+#ifndef FOLIO_TEXT_CHAT_TEMPLATE_H_
+#define FOLIO_TEXT_CHAT_TEMPLATE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "text/tokenizer.h"
+
+namespace folio {
+
+struct ChatMessage {
+  std::string role;  // "system", "user", "assistant", "tool"
+  std::string content;
+};
+
+// A template that compiled and passed its trial (a forked helper with CPU, memory and output
+// limits).
+class ChatTemplate {
+ public:
+  // The template of the model file; an error if it has none or if it fails its trial.
+  static Result<ChatTemplate> FromGguf(const Gguf& file, const Tokenizer& tokenizer);
+  static Result<ChatTemplate> FromSource(std::string_view source, const std::string& name,
+                                         const Tokenizer& tokenizer);
+  ~ChatTemplate();
+  ChatTemplate(ChatTemplate&&) noexcept;
+  ChatTemplate& operator=(ChatTemplate&&) noexcept;
+
+  // The conversation as tokens. `messages_json` is a JSON array of message objects, `extra_json` an
+  // object of further template variables (tools, documents, flags) or empty. Control tokens come
+  // from the template only: spellings in callers' values stay text.
+  Result<std::vector<TokenId>> Render(const Tokenizer& tokenizer, std::string_view messages_json,
+                                      std::string_view extra_json,
+                                      bool add_generation_prompt) const;
+  Result<std::vector<TokenId>> Render(const Tokenizer& tokenizer,
+                                      const std::vector<ChatMessage>& messages,
+                                      bool add_generation_prompt) const;
+  // The text only, as Hugging Face's apply_chat_template(tokenize=False) gives it.
+  Result<std::string> RenderText(std::string_view messages_json, std::string_view extra_json,
+                                 bool add_generation_prompt) const;
+
+ private:
+  struct Impl;
+  explicit ChatTemplate(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_TEXT_CHAT_TEMPLATE_H_
