@@ -11,7 +11,8 @@
 namespace folio {
 
 // out[0, elements) = the values stored in `blocks`. `elements` is a multiple of the type's
-// block_elements.
+// block_elements. Only MXFP4 with an exponent below 2 and the float types make denormals; call it
+// where they are not flushed if those matter.
 void Dequantize(GgmlType type, const std::byte* blocks, std::int64_t elements, float* out);
 
 }  // namespace folio
