@@ -1,12 +1,17 @@
 // From logits to a token. The order of the steps, each skipped when its option is neutral:
-//   repetition, presence and frequency penalties -> (greedy if temperature is 0) -> temperature ->
-//   top-k -> top-p -> min-p -> draw.
-// The random number of a draw is a function of (seed, choice, position) alone, so a result does not
-// depend on the schedule. Ties are broken by the lower id.
+//   repetition, then presence and frequency penalties -> (greedy if temperature is 0) ->
+//   temperature -> top-k -> top-p -> min-p -> draw.
+// top-p keeps the smallest set of most probable tokens whose share of what top-k left is at least
+// top_p; min-p keeps those at least min_p times as probable as the best. The draw inverts the
+// cumulative distribution of what is left at a random number that is a function of (seed, choice,
+// position) alone, so a result does not depend on the schedule. Ties are broken by the lower id.
+// Weights are softmax_weights.h's: no libm decides a token.
 #ifndef FOLIO_SAMPLING_SAMPLER_H_
 #define FOLIO_SAMPLING_SAMPLER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,7 +29,8 @@ struct SamplingParams {
   float presence_penalty = 0.0F;  // OpenAI's
   float frequency_penalty = 0.0F;
   std::uint64_t seed = 0;
-  int logprobs = 0;  // how many alternatives to report
+  // Nothing: no log-probabilities. N: the drawn token's, and those of the N best alternatives.
+  std::optional<int> logprobs = std::nullopt;
 };
 
 // Names the option and the value that is out of range.
@@ -37,7 +43,7 @@ struct TokenLogprob {
 
 struct Sample {
   std::int32_t token = 0;
-  float logprob = 0.0F;
+  float logprob = 0.0F;           // 0 if params.logprobs is not set
   std::vector<TokenLogprob> top;  // params.logprobs best, by falling probability
 };
 
@@ -46,15 +52,37 @@ class Sampler {
   explicit Sampler(const SamplingParams& params, std::uint32_t choice = 0);
 
   // Draws the token that follows `history` (prompt and generated ids: the penalties' input) at
-  // absolute `position`. Logits that are NaN (or all -infinity) are a runtime error.
+  // absolute `position`. Logits that are NaN or +infinity, or all -infinity, are a runtime error.
   Result<Sample> Draw(std::span<const float> logits, std::span<const std::int32_t> history,
                       std::int64_t position);
 
  private:
+  struct Candidate {
+    std::int32_t token;
+    float logit;
+  };
+
+  bool HasPenalties() const;
+  std::span<const float> Penalise(std::span<const float> logits,
+                                  std::span<const std::int32_t> history);
+  // The `count` best tokens in order: falling logit, then rising id.
+  void FindBest(std::span<const float> logits, std::size_t count);
+  // Fills weights_ with the weights of candidates_.
+  void WeighCandidates(float max);
+  // Fills candidates_ with what top-k and top-p keep, and weights_ with their weights.
+  void KeepTopKAndP(std::span<const float> logits, float max);
+  std::int32_t DrawFromAll(std::span<const float> logits, float max, double random);
+  std::int32_t DrawTruncated(std::span<const float> logits, float max, double random);
+  void ReportLogprobs(std::span<const float> logits, Sample& sample);
+
   SamplingParams params_;
   std::uint32_t choice_;
-  std::vector<TokenLogprob> candidates_;
+  // Kept between draws so that a draw allocates nothing.
+  std::vector<Candidate> candidates_;
+  std::vector<float> candidate_logits_;
+  std::vector<float> weights_;
   std::vector<float> penalised_;
+  std::vector<std::int32_t> counts_;
 };
 
 }  // namespace folio
