@@ -2,6 +2,7 @@
 #ifndef FOLIO_QUANT_KV_TYPE_H_
 #define FOLIO_QUANT_KV_TYPE_H_
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -28,6 +29,22 @@ constexpr std::optional<KvType> KvTypeFromName(std::string_view name) {
     if (KvTypeName(type) == name) return type;
   }
   return std::nullopt;
+}
+
+// Bytes of one token's key, or value, of one head: the only place that knows them. head_dim is a
+// multiple of 32.
+constexpr std::size_t KvVectorBytes(KvType type, int head_dim) {
+  const auto dim = static_cast<std::size_t>(head_dim);
+  switch (type) {
+    case KvType::kBf16:
+    case KvType::kF16:
+      return 2 * dim;
+    case KvType::kF32:
+      return 4 * dim;
+    case KvType::kQ8_0:
+      return dim / 32 * 34;  // 32 int8 and an f16 scale
+  }
+  return 0;
 }
 
 }  // namespace folio

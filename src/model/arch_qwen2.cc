@@ -1,0 +1,11 @@
+#include "model/architectures.h"
+
+namespace folio {
+
+Status ConfigureQwen2(const Gguf& /*file*/, ModelConfig& config) {
+  config.rope_pairs = RopePairs::kHalves;
+  config.qkv_bias = true;
+  return {};
+}
+
+}  // namespace folio

@@ -1,0 +1,11 @@
+#include "model/architectures.h"
+
+namespace folio {
+
+Status ConfigureQwen3(const Gguf& /*file*/, ModelConfig& config) {
+  config.rope_pairs = RopePairs::kHalves;
+  config.qk_norm = true;
+  return {};
+}
+
+}  // namespace folio

@@ -1,0 +1,71 @@
+// What a model is, in numbers: read from a file's metadata by its architecture's own few lines
+// (arch_*.cc).
+#ifndef FOLIO_MODEL_CONFIG_H_
+#define FOLIO_MODEL_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "formats/gguf.h"
+#include "kernels/elementwise.h"
+#include "kvcache/kv_spec.h"
+
+namespace folio {
+
+enum class GatedActivation { kSilu, kGelu };
+
+// The parameters of one rotary embedding; a model may have several (Gemma 3: one for its local
+// layers).
+struct RopeConfig {
+  double base = 10000.0;
+  std::int64_t rotary_dim = 0;  // elements of a head that turn, even
+  double linear_factor = 1.0;   // positions are divided by it ("linear" scaling)
+  bool frequency_factors =
+      false;  // divide each frequency by rope_freqs.weight (Llama 3.1's scaling)
+};
+
+struct LayerConfig {
+  std::int64_t window = 0;  // positions a query sees, itself included; 0 = all
+  int rope = 0;             // index into ModelConfig::ropes
+};
+
+struct ModelConfig {
+  std::string architecture;  // GGUF's name: "llama"
+  std::string name;          // for people
+  std::int64_t hidden = 0;
+  std::int64_t ffn = 0;
+  std::int64_t vocab = 0;
+  std::int64_t context_length = 0;  // trained
+  int query_heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  float norm_eps = 0.0F;
+  float attention_scale = 0.0F;
+  float embedding_scale = 1.0F;
+  GatedActivation activation = GatedActivation::kSilu;
+  RopePairs rope_pairs = RopePairs::kAdjacent;
+  bool qkv_bias = false;
+  bool qk_norm = false;     // RMSNorm of every query and key head
+  bool post_norms = false;  // RMSNorm of each branch's output before the residual
+  std::vector<RopeConfig> ropes;
+  std::vector<LayerConfig> layers;
+
+  int num_layers() const { return static_cast<int>(layers.size()); }
+};
+
+// Reads and checks the configuration. An unknown architecture is refused by name, with the list of
+// known ones.
+Result<ModelConfig> ReadModelConfig(const Gguf& file);
+
+// What this model needs of a KV cache.
+KvSpec KvSpecOf(const ModelConfig& config);
+
+// Names of the architectures that ReadModelConfig knows.
+std::vector<std::string_view> KnownArchitectures();
+
+}  // namespace folio
+
+#endif  // FOLIO_MODEL_CONFIG_H_

@@ -1,0 +1,260 @@
+#include "model/forward.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "kernels/elementwise.h"
+
+namespace folio {
+namespace {
+
+constexpr std::int64_t kRowsPerTask = 4;
+constexpr std::int64_t kColumnsPerTask = 2048;
+constexpr std::size_t kAlignment = 64;
+
+// Hands out 64-byte aligned pieces of a workspace; with a null base it only counts.
+class Carver {
+ public:
+  explicit Carver(std::byte* base) : base_(base) {}
+
+  std::byte* Bytes(std::size_t bytes) {
+    std::byte* piece = base_ == nullptr ? nullptr : base_ + used_;
+    used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return piece;
+  }
+  float* Floats(std::int64_t rows, std::int64_t columns) {
+    return reinterpret_cast<float*>(
+        Bytes(static_cast<std::size_t>(rows * columns) * sizeof(float)));
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  std::size_t used_ = 0;
+};
+
+// The most workspace any mix of `rows` new rows at any positions can ask of Attention: one long
+// sequence, or every row a sequence of its own.
+std::size_t MostAttentionBytes(const KvView& kv, const ModelConfig& config, std::int64_t window,
+                               const ForwardOptions& options, int threads) {
+  const AttentionParams params{
+      .query_heads = config.query_heads, .scale = config.attention_scale, .window = window};
+  std::size_t most = 0;
+  for (std::int64_t rows = 1; rows <= options.max_rows; ++rows) {
+    const AttentionSequence whole{
+        .block_table = nullptr,
+        .first_position = std::max<std::int64_t>(0, options.max_context - rows),
+        .first_row = 0,
+        .rows = rows};
+    most = std::max(most, AttentionWorkspaceBytes(kv, params, std::span(&whole, 1), threads));
+  }
+  return most;
+}
+
+void AddRows(ThreadPool& pool, Isa isa, const float* x, std::int64_t rows, std::int64_t n,
+             float* y) {
+  pool.ParallelFor((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {
+    const std::int64_t first = task * kRowsPerTask;
+    const std::int64_t count = std::min(kRowsPerTask, rows - first);
+    AddInPlace(isa, x + first * n, count * n, y + first * n);
+  });
+}
+
+void AddBias(Isa isa, const std::vector<float>& bias, float* row) {
+  if (!bias.empty()) AddInPlace(isa, bias.data(), static_cast<std::int64_t>(bias.size()), row);
+}
+
+}  // namespace
+
+Forward::Forward(const ModelConfig& config, const ModelWeights& weights, std::vector<KvView> kv,
+                 const ForwardOptions& options, ThreadPool& pool)
+    : config_(&config),
+      weights_(&weights),
+      kv_(std::move(kv)),
+      options_(options),
+      pool_(&pool),
+      positions_(config, weights.rope_factors, options.max_rows) {}
+
+Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<KvView>& kv,
+                                 const ForwardOptions& options, int threads, std::byte* base) {
+  const std::int64_t rows = options.max_rows;
+  const std::int64_t q_dim = std::int64_t{config.query_heads} * config.head_dim;
+  const std::int64_t kv_dim = std::int64_t{config.kv_heads} * config.head_dim;
+  Carver carve(base);
+  Buffers b;
+  b.x = carve.Floats(rows, config.hidden);
+  b.normed = carve.Floats(rows, config.hidden);
+  b.q = carve.Floats(rows, q_dim);
+  b.k = carve.Floats(rows, kv_dim);
+  b.v = carve.Floats(rows, kv_dim);
+  b.attended = carve.Floats(rows, q_dim);
+  b.branch = carve.Floats(rows, config.hidden);
+  b.gate = carve.Floats(rows, config.ffn);
+  b.up = carve.Floats(rows, config.ffn);
+  b.packed = carve.Bytes(ActivationBytes(rows, std::max({config.hidden, q_dim, config.ffn})));
+  std::vector<std::int64_t> windows;
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    const std::int64_t window = config.layers[i].window;
+    if (std::find(windows.begin(), windows.end(), window) != windows.end()) continue;
+    windows.push_back(window);
+    b.attention_bytes =
+        std::max(b.attention_bytes, MostAttentionBytes(kv[i], config, window, options, threads));
+  }
+  b.attention = carve.Bytes(b.attention_bytes);
+  b.total = carve.used();
+  return b;
+}
+
+std::size_t Forward::WorkspaceBytes(const ModelConfig& config, const std::vector<KvView>& kv,
+                                    const ForwardOptions& options, int threads) {
+  return LayOut(config, kv, options, threads, nullptr).total +
+         RopePositions::Bytes(config, options.max_rows);
+}
+
+Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config,
+                                                 const ModelWeights& weights,
+                                                 std::vector<KvView> kv,
+                                                 const ForwardOptions& options, ThreadPool& pool) {
+  std::unique_ptr<Forward> forward(new Forward(config, weights, std::move(kv), options, pool));
+  const std::size_t bytes = LayOut(config, forward->kv_, options, pool.size(), nullptr).total;
+  Result<AlignedBuffer> workspace = AlignedBuffer::Create(bytes, "workspace");
+  if (!workspace) return std::unexpected(workspace.error());
+  forward->workspace_ = *std::move(workspace);
+  forward->buffers_ =
+      LayOut(config, forward->kv_, options, pool.size(), forward->workspace_.data());
+  return forward;
+}
+
+void Forward::Run(const ForwardBatch& batch, float* logits) {
+  const auto rows = static_cast<std::int64_t>(batch.tokens.size());
+  Embed(batch);
+  positions_.Fill(batch.sequences, *pool_);
+  for (std::size_t i = 0; i < weights_->layers.size(); ++i) {
+    const LayerWeights& layer = weights_->layers[i];
+    NormRows(buffers_.x, layer.attn_norm, rows, buffers_.normed);
+    AttentionBranch(batch, i);
+    AddBranch(rows, layer.attn_post_norm);
+    NormRows(buffers_.x, layer.ffn_norm, rows, buffers_.normed);
+    FfnBranch(rows, layer);
+    AddBranch(rows, layer.ffn_post_norm);
+  }
+  Head(batch.logit_rows, logits);
+}
+
+void Forward::Embed(const ForwardBatch& batch) {
+  const std::int64_t hidden = config_->hidden;
+  pool_->ParallelFor(static_cast<std::int64_t>(batch.tokens.size()), [&](std::int64_t row, int) {
+    float* x = buffers_.x + row * hidden;
+    UnpackRow(weights_->token_embedding, batch.tokens[static_cast<std::size_t>(row)], x);
+    if (config_->embedding_scale != 1.0F)
+      ScaleInPlace(options_.isa, config_->embedding_scale, hidden, x);
+  });
+}
+
+void Forward::AttentionBranch(const ForwardBatch& batch, std::size_t layer_index) {
+  const auto rows = static_cast<std::int64_t>(batch.tokens.size());
+  const LayerWeights& layer = weights_->layers[layer_index];
+  const LayerConfig& layer_config = config_->layers[layer_index];
+  const KvView& kv = kv_[layer_index];
+  const Activations normed = Convert(buffers_.normed, rows, config_->hidden);
+  const std::array<ProductTarget, 3> qkv = {{{&layer.q, buffers_.q, layer.q.n},
+                                             {&layer.k, buffers_.k, layer.k.n},
+                                             {&layer.v, buffers_.v, layer.v.n}}};
+  Multiply(options_.isa, normed, qkv, *pool_);
+  FinishHeads(batch, layer, layer_config.rope);
+  StoreKv(options_.isa, kv, batch.sequences, buffers_.k, buffers_.v, *pool_);
+  const AttentionParams params{.query_heads = config_->query_heads,
+                               .scale = config_->attention_scale,
+                               .window = layer_config.window};
+  Attention(options_.isa, kv, params, batch.sequences, buffers_.q, buffers_.attended,
+            {buffers_.attention, buffers_.attention_bytes}, *pool_);
+  const Activations attended = Convert(buffers_.attended, rows, layer.attn_out.k);
+  const ProductTarget out{&layer.attn_out, buffers_.branch, config_->hidden};
+  Multiply(options_.isa, attended, {&out, 1}, *pool_);
+}
+
+// Bias, per-head norm and rotation of queries and keys: what lies between the QKV product and the
+// cache.
+void Forward::FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, int rope) {
+  const Isa isa = options_.isa;
+  const std::int64_t head_dim = config_->head_dim;
+  const std::int64_t rotary_dim = config_->ropes[static_cast<std::size_t>(rope)].rotary_dim;
+  const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t row) {
+    if (!norm.empty()) RmsNorm(isa, head, norm.data(), head_dim, config_->norm_eps, head);
+    RotateHead(isa, config_->rope_pairs, positions_.cosines(rope, row), positions_.sines(rope, row),
+               rotary_dim, head);
+  };
+  pool_->ParallelFor(static_cast<std::int64_t>(batch.tokens.size()), [&](std::int64_t row, int) {
+    float* q = buffers_.q + row * layer.q.n;
+    float* k = buffers_.k + row * layer.k.n;
+    AddBias(isa, layer.q_bias, q);
+    AddBias(isa, layer.k_bias, k);
+    AddBias(isa, layer.v_bias, buffers_.v + row * layer.v.n);
+    for (int head = 0; head < config_->query_heads; ++head)
+      finish(q + head * head_dim, layer.q_norm, row);
+    for (int head = 0; head < config_->kv_heads; ++head)
+      finish(k + head * head_dim, layer.k_norm, row);
+  });
+}
+
+void Forward::FfnBranch(std::int64_t rows, const LayerWeights& layer) {
+  const std::int64_t ffn = config_->ffn;
+  const Activations normed = Convert(buffers_.normed, rows, config_->hidden);
+  const std::array<ProductTarget, 2> gate_up = {
+      {{&layer.gate, buffers_.gate, ffn}, {&layer.up, buffers_.up, ffn}}};
+  Multiply(options_.isa, normed, gate_up, *pool_);
+  const std::int64_t pieces = (ffn + kColumnsPerTask - 1) / kColumnsPerTask;
+  const auto gated = config_->activation == GatedActivation::kGelu ? GeluMul : SiluMul;
+  pool_->ParallelFor(rows * pieces, [&](std::int64_t task, int) {
+    const std::int64_t column = task % pieces * kColumnsPerTask;
+    const std::int64_t offset = task / pieces * ffn + column;
+    gated(options_.isa, buffers_.gate + offset, buffers_.up + offset,
+          std::min(kColumnsPerTask, ffn - column), buffers_.gate + offset);
+  });
+  const Activations hidden = Convert(buffers_.gate, rows, ffn);
+  const ProductTarget out{&layer.down, buffers_.branch, config_->hidden};
+  Multiply(options_.isa, hidden, {&out, 1}, *pool_);
+}
+
+void Forward::AddBranch(std::int64_t rows, const std::vector<float>& post_norm) {
+  if (!post_norm.empty()) NormRows(buffers_.branch, post_norm, rows, buffers_.branch);
+  AddRows(*pool_, options_.isa, buffers_.branch, rows, config_->hidden, buffers_.x);
+}
+
+void Forward::NormRows(const float* in, const std::vector<float>& weight, std::int64_t rows,
+                       float* out) {
+  const std::int64_t n = config_->hidden;
+  pool_->ParallelFor((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {
+    const std::int64_t end = std::min(rows, (task + 1) * kRowsPerTask);
+    for (std::int64_t row = task * kRowsPerTask; row < end; ++row) {
+      RmsNorm(options_.isa, in + row * n, weight.data(), n, config_->norm_eps, out + row * n);
+    }
+  });
+}
+
+// The last norm and the product with the output matrix, for the rows that want logits.
+void Forward::Head(std::span<const std::int64_t> rows, float* logits) {
+  const std::int64_t hidden = config_->hidden;
+  for (std::size_t done = 0; done < rows.size();) {
+    const std::size_t count =
+        std::min(rows.size() - done,
+                 static_cast<std::size_t>(std::min(options_.max_logit_rows, options_.max_rows)));
+    for (std::size_t i = 0; i < count; ++i) {
+      RmsNorm(options_.isa, buffers_.x + rows[done + i] * hidden, weights_->output_norm.data(),
+              hidden, config_->norm_eps, buffers_.normed + static_cast<std::int64_t>(i) * hidden);
+    }
+    const Activations normed = Convert(buffers_.normed, static_cast<std::int64_t>(count), hidden);
+    const ProductTarget out{&weights_->output,
+                            logits + static_cast<std::int64_t>(done) * config_->vocab,
+                            config_->vocab};
+    Multiply(options_.isa, normed, {&out, 1}, *pool_);
+    done += count;
+  }
+}
+
+Activations Forward::Convert(const float* x, std::int64_t rows, std::int64_t k) {
+  return ConvertActivations(options_.isa, options_.numerics, x, rows, k, buffers_.packed, *pool_);
+}
+
+}  // namespace folio

@@ -1,0 +1,100 @@
+// The forward pass: tokens in, logits out, keys and values into the paged cache on the way. Reads
+// top to bottom in forward.cc.
+#ifndef FOLIO_MODEL_FORWARD_H_
+#define FOLIO_MODEL_FORWARD_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "cpu/aligned_buffer.h"
+#include "cpu/isa.h"
+#include "cpu/thread_pool.h"
+#include "kernels/attention.h"
+#include "kernels/product.h"
+#include "model/config.h"
+#include "model/positions.h"
+#include "model/weights.h"
+
+namespace folio {
+
+// The rows of one call: any mix of sequences, each with any number of new tokens. `sequences` cover
+// the rows in order without gaps.
+struct ForwardBatch {
+  std::span<const std::int32_t> tokens;  // one a row, each in [0, vocab)
+  std::span<const AttentionSequence> sequences;
+  std::span<const std::int64_t> logit_rows;  // rows whose logits are wanted
+};
+
+struct ForwardOptions {
+  Isa isa = Isa::kScalar;
+  Numerics numerics = Numerics::kInt16;
+  std::int64_t max_rows = 512;  // most rows of one call
+  std::int64_t max_logit_rows =
+      64;                        // of the rows above, head products are made for so many at a time
+  std::int64_t max_context = 0;  // most positions of a sequence
+};
+
+class Forward {
+ public:
+  // `kv` holds one view a layer. Weights, pool and what the views point to must outlive the object.
+  static Result<std::unique_ptr<Forward>> Create(const ModelConfig& config,
+                                                 const ModelWeights& weights,
+                                                 std::vector<KvView> kv,
+                                                 const ForwardOptions& options, ThreadPool& pool);
+
+  // Bytes of workspace that Create reserves.
+  static std::size_t WorkspaceBytes(const ModelConfig& config, const std::vector<KvView>& kv,
+                                    const ForwardOptions& options, int threads);
+
+  // logits: [logit_rows, vocab]. Rows at most max_rows. Every row's bits depend only on its own
+  // sequence.
+  void Run(const ForwardBatch& batch, float* logits);
+
+ private:
+  // Activations of all rows of a call, [rows, ...] each.
+  struct Buffers {
+    float* x = nullptr;              // hidden: the residual stream
+    float* normed = nullptr;         // hidden
+    float* q = nullptr;              // query_heads * head_dim
+    float* k = nullptr;              // kv_heads * head_dim
+    float* v = nullptr;              // kv_heads * head_dim
+    float* attended = nullptr;       // query_heads * head_dim
+    float* branch = nullptr;         // hidden: a branch's output before it joins the residual
+    float* gate = nullptr;           // ffn
+    float* up = nullptr;             // ffn
+    std::byte* packed = nullptr;     // converted activations of the widest product
+    std::byte* attention = nullptr;  // workspace of Attention
+    std::size_t attention_bytes = 0;
+    std::size_t total = 0;
+  };
+
+  Forward(const ModelConfig& config, const ModelWeights& weights, std::vector<KvView> kv,
+          const ForwardOptions& options, ThreadPool& pool);
+  static Buffers LayOut(const ModelConfig& config, const std::vector<KvView>& kv,
+                        const ForwardOptions& options, int threads, std::byte* base);
+
+  void Embed(const ForwardBatch& batch);
+  void AttentionBranch(const ForwardBatch& batch, std::size_t layer);
+  void FfnBranch(std::int64_t rows, const LayerWeights& layer);
+  void AddBranch(std::int64_t rows, const std::vector<float>& post_norm);
+  void NormRows(const float* in, const std::vector<float>& weight, std::int64_t rows, float* out);
+  void FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, int rope);
+  void Head(std::span<const std::int64_t> rows, float* logits);
+  Activations Convert(const float* x, std::int64_t rows, std::int64_t k);
+
+  const ModelConfig* config_;
+  const ModelWeights* weights_;
+  std::vector<KvView> kv_;
+  ForwardOptions options_;
+  ThreadPool* pool_;
+  RopePositions positions_;
+  AlignedBuffer workspace_;
+  Buffers buffers_;
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_MODEL_FORWARD_H_

@@ -1,0 +1,61 @@
+// A model's weights in memory: every matrix packed for the kernels, every vector as floats, read
+// once from the file.
+#ifndef FOLIO_MODEL_WEIGHTS_H_
+#define FOLIO_MODEL_WEIGHTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/error.h"
+#include "cpu/aligned_buffer.h"
+#include "cpu/thread_pool.h"
+#include "formats/gguf.h"
+#include "kernels/product.h"
+#include "model/config.h"
+
+namespace folio {
+
+// Vectors are empty where the architecture has none. Shapes are [out, in] as PackedMatrix counts
+// them.
+struct LayerWeights {
+  std::vector<float> attn_norm;       // [hidden]
+  PackedMatrix q;                     // [query_heads * head_dim, hidden]
+  PackedMatrix k;                     // [kv_heads * head_dim, hidden]
+  PackedMatrix v;                     // [kv_heads * head_dim, hidden]
+  std::vector<float> q_bias;          // [query_heads * head_dim]
+  std::vector<float> k_bias;          // [kv_heads * head_dim]
+  std::vector<float> v_bias;          // [kv_heads * head_dim]
+  std::vector<float> q_norm;          // [head_dim]
+  std::vector<float> k_norm;          // [head_dim]
+  PackedMatrix attn_out;              // [hidden, query_heads * head_dim]
+  std::vector<float> attn_post_norm;  // [hidden]
+  std::vector<float> ffn_norm;        // [hidden]
+  PackedMatrix gate;                  // [ffn, hidden]
+  PackedMatrix up;                    // [ffn, hidden]
+  PackedMatrix down;                  // [hidden, ffn]
+  std::vector<float> ffn_post_norm;   // [hidden]
+};
+
+struct ModelWeights {
+  PackedMatrix token_embedding;    // [vocab, hidden]
+  PackedMatrix output;             // [vocab, hidden]; the embedding itself where the file ties them
+  std::vector<float> output_norm;  // [hidden]
+  std::vector<float> rope_factors;  // [rotary_dim / 2] or empty
+  std::vector<LayerWeights> layers;
+  AlignedBuffer storage;  // what all the matrices point into
+};
+
+// Bytes that LoadWeights reserves.
+Result<std::uint64_t> WeightsBytes(const Gguf& file, const ModelConfig& config);
+
+// Checks every tensor's presence and shape, then reads and packs them with all threads. `progress`
+// gets the fraction done; it may be empty.
+Result<std::unique_ptr<ModelWeights>> LoadWeights(const Gguf& file, const ModelConfig& config,
+                                                  ThreadPool& pool,
+                                                  const std::function<void(double)>& progress);
+
+}  // namespace folio
+
+#endif  // FOLIO_MODEL_WEIGHTS_H_
