@@ -1,0 +1,193 @@
+"""A plain forward pass in float64 over a GGUF file's dequantised weights: the yardstick of the fidelity tests.
+
+Written from the models' published definitions, for clarity and not for speed; nothing is shared with
+the engine. check_against_transformers.py compares it with Hugging Face transformers.
+
+Needs numpy and the `gguf` package.
+"""
+
+import dataclasses
+import math
+
+import gguf
+import numpy as np
+
+GEMMA_LOCAL_ROPE_BASE = 10000.0
+GEMMA_GLOBAL_EVERY = 6
+
+
+def open_file(path):
+    """(metadata as a dict, tensors by name) of a GGUF file."""
+    reader = gguf.GGUFReader(path)
+    fields = {name: field.contents() for name, field in reader.fields.items()}
+    return fields, {tensor.name: tensor for tensor in reader.tensors}
+
+
+def dequantise(tensor):
+    """A tensor's values as float32, in its own shape (rows first)."""
+    return gguf.quants.dequantize(tensor.data, tensor.tensor_type).reshape(tuple(int(n) for n in tensor.shape[::-1]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rope:
+    """Rotation angles: position * frequencies[pair]."""
+
+    frequencies: np.ndarray
+    adjacent_pairs: bool  # pairs (0,1), (2,3), …; else (i, i + head_dim/2)
+
+    def rotate(self, x):
+        """x [tokens, heads, head_dim], token t at position t."""
+        angle = np.arange(x.shape[0], dtype=np.float64)[:, None] * self.frequencies
+        cos, sin = np.cos(angle)[:, None, :], np.sin(angle)[:, None, :]
+        half = x.shape[-1] // 2
+        first, second = (x[..., 0::2], x[..., 1::2]) if self.adjacent_pairs else (x[..., :half], x[..., half:])
+        out = np.empty_like(x)
+        rotated_first, rotated_second = first * cos - second * sin, second * cos + first * sin
+        if self.adjacent_pairs:
+            out[..., 0::2], out[..., 1::2] = rotated_first, rotated_second
+        else:
+            out[..., :half], out[..., half:] = rotated_first, rotated_second
+        return out
+
+
+def rms_norm(x, weight, eps):
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) * weight
+
+
+def silu(x):
+    return x / (1 + np.exp(-x))
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def log_softmax(x):
+    shifted = x - x.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+class Float64Model:
+    """A model of architecture llama, qwen2, qwen3 or gemma3."""
+
+    def __init__(self, path):
+        self.fields, self._tensors = open_file(path)
+        self.arch = self.fields["general.architecture"]
+        if self.arch not in ("llama", "qwen2", "qwen3", "gemma3"):
+            raise ValueError(f"{path}: no forward pass for architecture {self.arch!r}")
+        self.layers = self._get("block_count")
+        self.hidden = self._get("embedding_length")
+        self.heads = self._get("attention.head_count")
+        self.kv_heads = self._get("attention.head_count_kv", self.heads)
+        self.head_dim = self._get("attention.key_length", self.hidden // self.heads)
+        self.eps = float(self._get("attention.layer_norm_rms_epsilon"))
+        self.gemma = self.arch == "gemma3"
+        self._cache = {}
+
+    def _get(self, key, default=None):
+        value = self.fields.get(f"{self.arch}.{key}", default)
+        if value is None:
+            raise ValueError(f"the file has no {self.arch}.{key}")
+        return value
+
+    def weight(self, name):
+        """The tensor in float64, or None."""
+        tensor = self._tensors.get(name)
+        return None if tensor is None else dequantise(tensor).astype(np.float64)
+
+    def _layer_weights(self, layer):
+        if layer not in self._cache:
+            prefix = f"blk.{layer}."
+            self._cache[layer] = {name[len(prefix):]: self.weight(name)
+                                  for name in self._tensors if name.startswith(prefix)}
+        return self._cache[layer]
+
+    def is_global(self, layer):
+        return not self.gemma or (layer + 1) % GEMMA_GLOBAL_EVERY == 0
+
+    def window(self, layer):
+        """Positions that a query sees, itself included; None = all before it."""
+        return None if self.is_global(layer) else self._get("attention.sliding_window")
+
+    def rope(self, layer):
+        base = float(self._get("rope.freq_base", 10000.0))
+        if not self.is_global(layer):
+            base = float(self._get("rope.freq_base_swa", GEMMA_LOCAL_ROPE_BASE))
+        frequencies = base ** (-np.arange(0, self.head_dim, 2, dtype=np.float64) / self.head_dim)
+        if "rope_freqs.weight" in self._tensors:
+            frequencies = frequencies / self.weight("rope_freqs.weight")
+        scaling = self._get("rope.scaling.type", "none")
+        if scaling not in ("none", "linear"):
+            raise ValueError(f"{self.arch}.rope.scaling.type {scaling!r} is not known here")
+        if scaling == "linear" and self.is_global(layer):
+            frequencies = frequencies / float(self._get("rope.scaling.factor"))
+        return Rope(frequencies, adjacent_pairs=self.arch == "llama")
+
+    def _attention(self, x, layer, w):
+        tokens = x.shape[0]
+
+        def project(name, heads):
+            out = x @ w[f"attn_{name}.weight"].T
+            if f"attn_{name}.bias" in w:
+                out = out + w[f"attn_{name}.bias"]
+            out = out.reshape(tokens, heads, self.head_dim)
+            if f"attn_{name}_norm.weight" in w:
+                out = rms_norm(out, w[f"attn_{name}_norm.weight"], self.eps)
+            return out
+
+        rope = self.rope(layer)
+        q, k = rope.rotate(project("q", self.heads)), rope.rotate(project("k", self.kv_heads))
+        v = project("v", self.kv_heads)
+        group = self.heads // self.kv_heads
+        position = np.arange(tokens)
+        visible = position[None, :] <= position[:, None]
+        if self.window(layer):
+            visible &= position[None, :] > position[:, None] - self.window(layer)
+        out = np.empty_like(q)
+        for head in range(self.heads):
+            scores = q[:, head] @ k[:, head // group].T / math.sqrt(self.head_dim)
+            out[:, head] = softmax(np.where(visible, scores, -np.inf)) @ v[:, head // group]
+        return out.reshape(tokens, -1) @ w["attn_output.weight"].T
+
+    def _feed_forward(self, x, w):
+        activation = gelu_tanh if self.gemma else silu
+        gated = activation(x @ w["ffn_gate.weight"].T) * (x @ w["ffn_up.weight"].T)
+        return gated @ w["ffn_down.weight"].T
+
+    def hidden_states(self, tokens):
+        """[layers + 1, tokens, hidden]: the embeddings, then each layer's output."""
+        embedding = self._tensors["token_embd.weight"]
+        x = gguf.quants.dequantize(embedding.data[np.asarray(tokens)], embedding.tensor_type).astype(np.float64)
+        x = x.reshape(len(tokens), self.hidden)
+        if self.gemma:
+            x = x * math.sqrt(self.hidden)
+        states = [x]
+        for layer in range(self.layers):
+            w = self._layer_weights(layer)
+            out = self._attention(rms_norm(x, w["attn_norm.weight"], self.eps), layer, w)
+            if self.gemma:
+                out = rms_norm(out, w["post_attention_norm.weight"], self.eps)
+            x = x + out
+            out = self._feed_forward(rms_norm(x, w["ffn_norm.weight"], self.eps), w)
+            if self.gemma:
+                out = rms_norm(out, w["post_ffw_norm.weight"], self.eps)
+            x = x + out
+            states.append(x)
+        return np.stack(states)
+
+    def head_logits(self, x):
+        """Logits [tokens, vocab] of the last layer's output."""
+        x = rms_norm(x, self.weight("output_norm.weight"), self.eps)
+        if "head" not in self._cache:
+            head = "output.weight" if "output.weight" in self._tensors else "token_embd.weight"
+            self._cache["head"] = self.weight(head)
+        return x @ self._cache["head"].T
+
+    def logits(self, tokens):
+        """Logits [tokens, vocab] in float64, the first token at position 0."""
+        return self.head_logits(self.hidden_states(tokens)[-1])

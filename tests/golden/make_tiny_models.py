@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Writes one tiny random model per architecture as GGUF, the same bytes on every machine.
+
+usage: make_tiny_models.py [--out DIR] [NAME ...]      (--list prints the names)
+
+Metadata keys, tensor names and shapes are those of files converted from real models. Matrices are
+noise of a standard deviation that keeps activations sane and the softmax far from uniform; norms
+are 1 +- 0.2. The tokenizers are small but complete: every byte string can be encoded.
+tiny_references.npz holds what Hugging Face transformers computes with them.
+
+Needs numpy only.
+"""
+
+import argparse
+import dataclasses
+import os
+import sys
+
+import numpy as np
+
+import gguf_writer
+import random_weights
+import tiny_tokenizers
+
+DEFAULT_DIR = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "folio", "tiny-models")
+
+
+@dataclasses.dataclass(frozen=True)
+class TinyModel:
+    """A model's shape. `types` are the matrices' types, taken in turn; F32 unless said."""
+
+    arch: str
+    tokenizer: str  # a name in tiny_tokenizers
+    layers: int = 3
+    hidden: int = 64
+    heads: int = 4
+    kv_heads: int = 2
+    head_dim: int = 32
+    ff: int = 96
+    vocab: int = 384
+    context: int = 2048
+    eps: float = 1e-5
+    rope_base: float = 10000.0
+    tied: bool = False
+    types: tuple = ("F32",)
+    embedding_type: str = "F32"
+    # Llama 3.1's scaling: (factor, low_freq_factor, high_freq_factor, original context)
+    llama3_rope: tuple = None
+    linear_rope: float = None
+    window: int = 0
+    seed: int = 1
+
+    @property
+    def qkv_bias(self):
+        return self.arch == "qwen2"
+
+    @property
+    def qk_norm(self):
+        return self.arch in ("qwen3", "gemma3")
+
+    @property
+    def post_norms(self):
+        return self.arch == "gemma3"
+
+    @property
+    def explicit_head_dim(self):
+        return self.arch in ("qwen3", "gemma3")
+
+
+_ALL_TYPES = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS",
+              "MXFP4", "F16", "BF16")
+
+MODELS = {
+    # Llama 2: as many KV heads as query heads, SentencePiece-style tokenizer, a head of its own.
+    "llama2": TinyModel("llama", "llama_spm", heads=2, kv_heads=2),
+    "llama3": TinyModel("llama", "llama3_bpe", heads=6, kv_heads=2, hidden=192, rope_base=500000.0, tied=True,
+                        llama3_rope=(8.0, 1.0, 4.0, 64), seed=2),
+    "llama-linear": TinyModel("llama", "llama_spm", heads=2, kv_heads=1, linear_rope=4.0, seed=3),
+    "qwen2": TinyModel("qwen2", "qwen_bpe", heads=2, kv_heads=1, eps=1e-6, rope_base=1000000.0, tied=True, seed=4),
+    "qwen3": TinyModel("qwen3", "qwen_bpe", heads=4, kv_heads=2, eps=1e-6, rope_base=1000000.0, tied=True, seed=5),
+    # Layers 6 of 8 is global, the rest see a window shorter than the reference's 96 tokens.
+    "gemma3": TinyModel("gemma3", "gemma_spm", layers=8, heads=4, kv_heads=1, eps=1e-6, rope_base=1000000.0,
+                        tied=True, window=24, seed=6),
+    # Larger Gemma 3 models scale the positions of their global layers only.
+    "gemma3-linear": TinyModel("gemma3", "gemma_spm", layers=7, heads=4, kv_heads=2, eps=1e-6, rope_base=1000000.0,
+                               tied=True, window=40, linear_rope=8.0, seed=7),
+    "llama3-q8_0": TinyModel("llama", "llama3_bpe", heads=6, kv_heads=2, hidden=192, rope_base=500000.0, tied=True,
+                             llama3_rope=(8.0, 1.0, 4.0, 64), types=("Q8_0",), embedding_type="Q8_0", seed=8),
+    "qwen3-q4_0": TinyModel("qwen3", "qwen_bpe", heads=4, kv_heads=2, hidden=128, eps=1e-6, rope_base=1000000.0,
+                            tied=True, types=("Q4_0",), embedding_type="Q8_0", seed=9),
+    # The mixture of a Q4_K_M file with 256-wide superblocks.
+    "gemma3-q4_k": TinyModel("gemma3", "gemma_spm", layers=6, heads=4, kv_heads=1, head_dim=64, hidden=256, ff=512,
+                             eps=1e-6, rope_base=1000000.0, tied=True, window=24,
+                             types=("Q5_0", "Q4_K", "Q8_0", "Q6_K"), embedding_type="Q6_K", seed=10),
+    # Every type that Folio reads, as a matrix of one model.
+    "llama-all-types": TinyModel("llama", "llama_spm", layers=3, heads=4, kv_heads=4, head_dim=64, hidden=256, ff=512,
+                                 types=_ALL_TYPES, embedding_type="Q4_K", seed=11),
+}
+
+
+def llama3_rope_factors(model):
+    """The divisors of RoPE's frequencies that Llama 3.1 defines, one a pair, as `rope_freqs.weight` holds them."""
+    factor, low, high, original = model.llama3_rope
+    frequencies = model.rope_base ** (-np.arange(0, model.head_dim, 2) / model.head_dim)
+    wavelengths = 2 * np.pi / frequencies
+    smooth = (original / wavelengths - low) / (high - low)
+    between = 1 / ((1 - smooth) / factor + smooth)
+    divisors = np.where(wavelengths < original / high, 1.0, np.where(wavelengths > original / low, factor, between))
+    return divisors.astype("<f4")
+
+
+def _metadata(model, name):
+    arch, pair = model.arch, gguf_writer.metadata
+    pairs = [
+        pair("general.architecture", "str", arch),
+        pair("general.type", "str", "model"),
+        pair("general.name", "str", f"tiny {name}"),
+        pair("general.quantization_version", "u32", 2),
+        pair(f"{arch}.block_count", "u32", model.layers),
+        pair(f"{arch}.context_length", "u32", model.context),
+        pair(f"{arch}.embedding_length", "u32", model.hidden),
+        pair(f"{arch}.feed_forward_length", "u32", model.ff),
+        pair(f"{arch}.attention.head_count", "u32", model.heads),
+        pair(f"{arch}.attention.head_count_kv", "u32", model.kv_heads),
+        pair(f"{arch}.attention.layer_norm_rms_epsilon", "f32", model.eps),
+        pair(f"{arch}.rope.freq_base", "f32", model.rope_base),
+    ]
+    if arch == "llama":
+        pairs += [pair("llama.vocab_size", "u32", model.vocab),
+                  pair("llama.rope.dimension_count", "u32", model.head_dim)]
+    if model.explicit_head_dim or model.heads * model.head_dim != model.hidden:
+        pairs += [pair(f"{arch}.attention.key_length", "u32", model.head_dim),
+                  pair(f"{arch}.attention.value_length", "u32", model.head_dim)]
+    if model.window:
+        pairs.append(pair(f"{arch}.attention.sliding_window", "u32", model.window))
+    if model.linear_rope:
+        pairs += [pair(f"{arch}.rope.scaling.type", "str", "linear"),
+                  pair(f"{arch}.rope.scaling.factor", "f32", model.linear_rope)]
+    return pairs + tiny_tokenizers.metadata(model.tokenizer, model.vocab)
+
+
+class _TensorMaker:
+    def __init__(self, model):
+        self._model = model
+        self._matrices = 0
+        self.tensors = []
+
+    def _add(self, name, dims, type_name, data):
+        self.tensors.append(gguf_writer.Tensor(name, dims, random_weights.TYPES[type_name][0], data))
+
+    def embedding(self, name, std):
+        model = self._model
+        data = random_weights.random_blocks(model.seed, name, model.embedding_type, model.vocab * model.hidden, std)
+        self._add(name, (model.hidden, model.vocab), model.embedding_type, data)
+
+    def matrix(self, name, inputs, outputs, gain=1.0):
+        type_name = self._model.types[self._matrices % len(self._model.types)]
+        self._matrices += 1
+        data = random_weights.random_blocks(self._model.seed, name, type_name, inputs * outputs, gain * inputs**-0.5)
+        self._add(name, (inputs, outputs), type_name, data)
+
+    def vector(self, name, size, low, high):
+        self._add(name, (size,), "F32",
+                  random_weights.random_uniform(self._model.seed, name, size, low, high).astype("<f4").tobytes())
+
+    def norm(self, name, size):
+        self.vector(name, size, 0.8, 1.2)
+
+    def given(self, name, values):
+        self._add(name, (values.size,), "F32", values.tobytes())
+
+
+def _tensors(model):
+    make = _TensorMaker(model)
+    # Tied embeddings are also the head, whose logits should spread over a few units.
+    make.embedding("token_embd.weight", 2.0 * model.hidden**-0.5)
+    make.norm("output_norm.weight", model.hidden)
+    if not model.tied:
+        make.embedding("output.weight", 2.0 * model.hidden**-0.5)
+    if model.llama3_rope:
+        make.given("rope_freqs.weight", llama3_rope_factors(model))
+    query, kv = model.heads * model.head_dim, model.kv_heads * model.head_dim
+    for layer in range(model.layers):
+        block = f"blk.{layer}."
+        make.norm(block + "attn_norm.weight", model.hidden)
+        make.matrix(block + "attn_q.weight", model.hidden, query, gain=1.5)
+        make.matrix(block + "attn_k.weight", model.hidden, kv, gain=1.5)
+        make.matrix(block + "attn_v.weight", model.hidden, kv)
+        if model.qkv_bias:
+            make.vector(block + "attn_q.bias", query, -0.5, 0.5)
+            make.vector(block + "attn_k.bias", kv, -0.5, 0.5)
+            make.vector(block + "attn_v.bias", kv, -0.5, 0.5)
+        make.matrix(block + "attn_output.weight", query, model.hidden)
+        if model.qk_norm:
+            make.norm(block + "attn_q_norm.weight", model.head_dim)
+            make.norm(block + "attn_k_norm.weight", model.head_dim)
+        if model.post_norms:
+            make.norm(block + "post_attention_norm.weight", model.hidden)
+        make.norm(block + "ffn_norm.weight", model.hidden)
+        make.matrix(block + "ffn_gate.weight", model.hidden, model.ff)
+        make.matrix(block + "ffn_up.weight", model.hidden, model.ff)
+        make.matrix(block + "ffn_down.weight", model.ff, model.hidden)
+        if model.post_norms:
+            make.norm(block + "post_ffw_norm.weight", model.hidden)
+    return make.tensors
+
+
+def file_name(name):
+    return f"tiny-{name}.gguf"
+
+
+def write_model(name, path):
+    """Writes the model `name` to `path`, never leaving a half-written file there."""
+    model = MODELS[name]
+    partial = f"{path}.{os.getpid()}.partial"
+    gguf_writer.write(partial, _metadata(model, name), _tensors(model))
+    os.replace(partial, path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--out", default=DEFAULT_DIR)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(MODELS))
+        return
+    unknown = [name for name in options.names if name not in MODELS]
+    if unknown:
+        sys.exit(f"make_tiny_models.py: no model {unknown[0]!r}; --list names them")
+    os.makedirs(options.out, exist_ok=True)
+    for name in options.names or MODELS:
+        path = os.path.join(options.out, file_name(name))
+        write_model(name, path)
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
