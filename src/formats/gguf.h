@@ -48,7 +48,7 @@ class Gguf {
  public:
   static Result<Gguf> Open(const std::string& path);
   // Parses one file's bytes, for tests and the fuzzer; `name` stands for the path in errors.
-  // `bytes` must outlive it.
+  // `bytes` must outlive it. Of a split model it gives what this file alone has.
   static Result<Gguf> Parse(std::string name, std::span<const std::byte> bytes);
 
   const std::string& path() const { return path_; }
@@ -61,7 +61,8 @@ class Gguf {
   const std::vector<std::string>& files() const { return files_; }
 
   // Typed access. A missing key is an error that names it; so is another type (any integer type
-  // serves for an integer in range, any float type for a float).
+  // serves for an integer in range, any float type for a float) and a scalar float that is not
+  // finite.
   Result<std::uint64_t> GetUint(std::string_view key) const;
   Result<double> GetFloat(std::string_view key) const;
   Result<bool> GetBool(std::string_view key) const;
@@ -79,7 +80,15 @@ class Gguf {
   Result<std::vector<double>> GetFloats(std::string_view key) const;
 
  private:
+  // Opens file `index` (from 1) of a split model and takes its tensors.
+  Status AddSplitPart(const std::string& path, std::uint32_t index);
+  void IndexTensors();
+  std::unexpected<Error> Missing(std::string_view key) const;
+  std::unexpected<Error> WrongType(std::string_view key, const GgufValue& value,
+                                   std::string_view needed) const;
+
   std::string path_;
+  std::uint32_t split_count_ = 1;
   std::uint32_t version_ = 0;
   std::uint64_t file_bytes_ = 0;
   std::map<std::string, GgufValue, std::less<>> metadata_;

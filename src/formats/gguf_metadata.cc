@@ -1,0 +1,269 @@
+#include "formats/gguf_metadata.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "formats/gguf_value.h"
+#include "formats/utf8.h"
+
+namespace folio {
+namespace {
+
+constexpr std::size_t kSmallestPair = 8 + 1 + 4 + 1;  // key length, key, type, value
+
+class MetadataReader {
+ public:
+  MetadataReader(const std::string& path, ByteCursor& cursor) : path_(path), cursor_(cursor) {}
+
+  Status ReadPair(std::uint64_t index, GgufMetadata& metadata) {
+    Result<std::string_view> key = ReadKey(index);
+    if (!key) return std::unexpected(std::move(key.error()));
+    const auto [pair, is_new] = metadata.try_emplace(std::string(*key));
+    key_ = pair->first;
+    if (!is_new) return Fail("the key appears twice");
+    Result<GgufValue> value = ReadTypedValue();
+    if (!value) return std::unexpected(std::move(value.error()));
+    pair->second = *std::move(value);
+    return {};
+  }
+
+ private:
+  std::unexpected<Error> Fail(std::string why) const {
+    return InputError(path_, key_, std::move(why));
+  }
+  std::unexpected<Error> Truncated(std::string_view what) const {
+    return Fail(std::string(what) + " at byte " + std::to_string(cursor_.position()) +
+                " runs past the end of the file (" + std::to_string(cursor_.remaining()) +
+                " bytes are left)");
+  }
+
+  Result<std::string_view> ReadKey(std::uint64_t index) {
+    const std::string where = "metadata[" + std::to_string(index) + "].key";
+    Result<std::string_view> key = ReadGgufString(path_, where, cursor_);
+    if (!key) return key;
+    if (key->size() > kMaxGgufKeyBytes) {
+      return InputError(path_, where,
+                        "is " + std::to_string(key->size()) + " bytes long, more than the " +
+                            std::to_string(kMaxGgufKeyBytes) + " allowed");
+    }
+    if (!IsGgufName(*key)) {
+      return InputError(path_, where, QuotedExcerpt(*key) + " is not printable ASCII text");
+    }
+    return key;
+  }
+
+  Result<GgufValue> ReadTypedValue() {
+    const auto type = cursor_.Read<std::uint32_t>();
+    if (!type) return Truncated("the value's type");
+    return static_cast<GgufValueType>(*type) == GgufValueType::kArray ? ReadArray()
+                                                                      : ReadScalar(*type);
+  }
+
+  // A scalar of file type T as the variant's W.
+  template <typename T, typename W>
+  Result<GgufValue> Widen() {
+    const auto value = cursor_.Read<T>();
+    if (!value) return Truncated("the value");
+    return GgufValue(static_cast<W>(*value));
+  }
+
+  Result<GgufValue> ReadScalar(std::uint32_t type) {
+    switch (static_cast<GgufValueType>(type)) {
+      case GgufValueType::kUint8:
+        return Widen<std::uint8_t, std::uint64_t>();
+      case GgufValueType::kInt8:
+        return Widen<std::int8_t, std::int64_t>();
+      case GgufValueType::kUint16:
+        return Widen<std::uint16_t, std::uint64_t>();
+      case GgufValueType::kInt16:
+        return Widen<std::int16_t, std::int64_t>();
+      case GgufValueType::kUint32:
+        return Widen<std::uint32_t, std::uint64_t>();
+      case GgufValueType::kInt32:
+        return Widen<std::int32_t, std::int64_t>();
+      case GgufValueType::kUint64:
+        return Widen<std::uint64_t, std::uint64_t>();
+      case GgufValueType::kInt64:
+        return Widen<std::int64_t, std::int64_t>();
+      case GgufValueType::kFloat32:
+        return Widen<float, double>();
+      case GgufValueType::kFloat64:
+        return Widen<double, double>();
+      case GgufValueType::kBool:
+        return ReadBool();
+      case GgufValueType::kString:
+        return ReadText();
+      case GgufValueType::kArray:
+        break;
+    }
+    return Fail("value type " + std::to_string(type) + " is none of GGUF's");
+  }
+
+  Result<GgufValue> ReadBool() {
+    const auto byte = cursor_.Read<std::uint8_t>();
+    if (!byte) return Truncated("the value");
+    if (*byte > 1) return Fail("bool byte " + std::to_string(*byte) + " is neither 0 nor 1");
+    return GgufValue(*byte == 1);
+  }
+
+  Result<GgufValue> ReadText() {
+    Result<std::string_view> text = ReadGgufString(path_, key_, cursor_);
+    if (!text) return std::unexpected(std::move(text.error()));
+    const std::size_t valid = ValidUtf8Prefix(*text);
+    if (valid != text->size()) {
+      return Fail("the string is not UTF-8 at its byte " + std::to_string(valid));
+    }
+    return GgufValue(*text);
+  }
+
+  Result<GgufValue> ReadArray() {
+    const auto type = cursor_.Read<std::uint32_t>();
+    if (!type) return Truncated("the array's element type");
+    const auto count = cursor_.Read<std::uint64_t>();
+    if (!count) return Truncated("the array's length");
+    if (*count > kMaxGgufArrayElements - array_elements_) {
+      return Fail("an array of " + std::to_string(*count) + " elements: more than the " +
+                  std::to_string(kMaxGgufArrayElements) + " allowed in a file");
+    }
+    array_elements_ += *count;
+    switch (static_cast<GgufValueType>(*type)) {
+      case GgufValueType::kUint8:
+        return ReadNumbers<std::uint8_t, std::uint64_t>(*count);
+      case GgufValueType::kInt8:
+        return ReadNumbers<std::int8_t, std::int64_t>(*count);
+      case GgufValueType::kUint16:
+        return ReadNumbers<std::uint16_t, std::uint64_t>(*count);
+      case GgufValueType::kInt16:
+        return ReadNumbers<std::int16_t, std::int64_t>(*count);
+      case GgufValueType::kUint32:
+        return ReadNumbers<std::uint32_t, std::uint64_t>(*count);
+      case GgufValueType::kInt32:
+        return ReadNumbers<std::int32_t, std::int64_t>(*count);
+      case GgufValueType::kUint64:
+        return ReadNumbers<std::uint64_t, std::uint64_t>(*count);
+      case GgufValueType::kInt64:
+        return ReadNumbers<std::int64_t, std::int64_t>(*count);
+      case GgufValueType::kFloat32:
+        return ReadNumbers<float, double>(*count);
+      case GgufValueType::kFloat64:
+        return ReadNumbers<double, double>(*count);
+      case GgufValueType::kBool:
+        return ReadBools(*count);
+      case GgufValueType::kString:
+        return ReadStrings(*count);
+      case GgufValueType::kArray:
+        return Fail("an array of arrays, which Folio doesn't read");
+    }
+    return Fail("array element type " + std::to_string(*type) + " is none of GGUF's");
+  }
+
+  // The bytes of `count` elements of `element_bytes` (at least) each. `count` is at most
+  // kMaxGgufArrayElements, so the product fits.
+  Status CheckFits(std::uint64_t count, std::size_t element_bytes) const {
+    if (count * element_bytes <= cursor_.remaining()) return {};
+    return Truncated("an array of " + std::to_string(count) + " elements");
+  }
+
+  template <typename T, typename W>
+  Result<GgufValue> ReadNumbers(std::uint64_t count) {
+    if (Status fits = CheckFits(count, sizeof(T)); !fits) {
+      return std::unexpected(std::move(fits.error()));
+    }
+    const auto bytes = *cursor_.Take(count * sizeof(T));
+    std::vector<W> values(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      T value;
+      std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+      values[i] = static_cast<W>(value);
+    }
+    return GgufValue(std::move(values));
+  }
+
+  Result<GgufValue> ReadBools(std::uint64_t count) {
+    if (Status fits = CheckFits(count, 1); !fits) return std::unexpected(std::move(fits.error()));
+    const auto bytes = *cursor_.Take(count);
+    std::vector<bool> values(bytes.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto byte = static_cast<unsigned>(bytes[i]);
+      if (byte > 1) {
+        return Fail("[" + std::to_string(i) + "]: bool byte " + std::to_string(byte) +
+                    " is neither 0 nor 1");
+      }
+      values[i] = byte == 1;
+    }
+    return GgufValue(std::move(values));
+  }
+
+  Result<GgufValue> ReadStrings(std::uint64_t count) {
+    if (Status fits = CheckFits(count, sizeof(std::uint64_t)); !fits) {
+      return std::unexpected(std::move(fits.error()));
+    }
+    std::vector<std::string_view> values(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto length = cursor_.Read<std::uint64_t>();
+      if (!length) return Truncated("[" + std::to_string(i) + "]: the string's length");
+      const auto bytes = cursor_.Take(*length);
+      if (!bytes) {
+        return Truncated("[" + std::to_string(i) + "]: a string of " + std::to_string(*length) +
+                         " bytes");
+      }
+      values[i] = AsText(*bytes);
+      if (!IsValidUtf8(values[i])) {
+        return Fail("[" + std::to_string(i) + "]: the string is not UTF-8 at its byte " +
+                    std::to_string(ValidUtf8Prefix(values[i])));
+      }
+    }
+    return GgufValue(std::move(values));
+  }
+
+  const std::string& path_;
+  ByteCursor& cursor_;
+  std::string key_;
+  std::uint64_t array_elements_ = 0;
+};
+
+}  // namespace
+
+Result<std::string_view> ReadGgufString(const std::string& path, const std::string& where,
+                                        ByteCursor& cursor) {
+  const std::size_t start = cursor.position();
+  const auto length = cursor.Read<std::uint64_t>();
+  if (!length) {
+    return InputError(path, where,
+                      "the file ends in the string's length at byte " + std::to_string(start));
+  }
+  const auto bytes = cursor.Take(*length);
+  if (!bytes) {
+    return InputError(path, where,
+                      "a string of " + std::to_string(*length) + " bytes at byte " +
+                          std::to_string(start) + " runs past the end of the file (" +
+                          std::to_string(cursor.remaining()) + " bytes are left)");
+  }
+  return AsText(*bytes);
+}
+
+bool IsGgufName(std::string_view name) {
+  return !name.empty() &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+Result<GgufMetadata> ReadGgufMetadata(const std::string& path, std::uint64_t count,
+                                      ByteCursor& cursor) {
+  if (count > kMaxGgufKeys || count * kSmallestPair > cursor.remaining()) {
+    return InputError(path, "metadata count",
+                      std::to_string(count) + " pairs don't fit in the " +
+                          std::to_string(cursor.remaining()) + " bytes left (at most " +
+                          std::to_string(kMaxGgufKeys) + " are allowed)");
+  }
+  GgufMetadata metadata;
+  MetadataReader reader(path, cursor);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (Status read = reader.ReadPair(i, metadata); !read) {
+      return std::unexpected(std::move(read.error()));
+    }
+  }
+  return metadata;
+}
+
+}  // namespace folio

@@ -1,0 +1,32 @@
+// The tensor table of a GGUF file, and where each tensor's data lies.
+#ifndef FOLIO_FORMATS_GGUF_TENSOR_TABLE_H_
+#define FOLIO_FORMATS_GGUF_TENSOR_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "formats/byte_cursor.h"
+#include "formats/gguf.h"
+
+namespace folio {
+
+inline constexpr std::uint64_t kMaxGgufTensors = 262'144;
+inline constexpr std::uint64_t kMaxGgufTensorNameBytes = 256;  // the specification says 64
+inline constexpr std::uint32_t kMaxGgufDims = 4;
+
+// Reads `count` entries at the cursor, which stands in `file` (the whole file's bytes), and finds
+// their data: it begins at the next multiple of `alignment` (a power of two) behind the table.
+// Every tensor accepted lies wholly inside the file, at a multiple of `alignment`, and no two share
+// a byte or a name.
+Result<std::vector<GgufTensor>> ReadGgufTensors(const std::string& path,
+                                                std::span<const std::byte> file,
+                                                std::uint64_t count, std::uint64_t alignment,
+                                                ByteCursor& cursor);
+
+}  // namespace folio
+
+#endif  // FOLIO_FORMATS_GGUF_TENSOR_TABLE_H_
