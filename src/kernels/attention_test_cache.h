@@ -1,0 +1,130 @@
+// A paged KV cache for tests: blocks scattered in random order, everything that was never stored
+// filled with NaN patterns, and queries, keys and values of a whole sequence to store and attend in
+// any chunks.
+#ifndef FOLIO_KERNELS_ATTENTION_TEST_CACHE_H_
+#define FOLIO_KERNELS_ATTENTION_TEST_CACHE_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kernels/attention.h"
+
+namespace folio {
+
+struct AttentionShape {
+  KvType type = KvType::kBf16;
+  int head_dim = 64;
+  int kv_heads = 2;
+  int group = 3;
+  int block_size = 16;
+  std::int64_t window = 0;
+  std::int64_t length = 64;  // of the sequence
+};
+
+class TestCache {
+ public:
+  TestCache(const AttentionShape& shape, unsigned seed) : shape_(shape), random_(seed) {
+    const auto tile = static_cast<std::int64_t>(KvTileBytes(shape.type, shape.head_dim));
+    const std::int64_t tiles = shape.block_size / kKvTileTokens;
+    view_.block_size = shape.block_size;
+    view_.kv_heads = shape.kv_heads;
+    view_.head_dim = shape.head_dim;
+    view_.type = shape.type;
+    view_.v_offset = tiles * tile;
+    view_.head_stride = 2 * tiles * tile;
+    view_.layer_offset = 64;
+    view_.block_stride = view_.layer_offset + shape.kv_heads * view_.head_stride + 64;
+    const std::int64_t blocks = (shape.length + shape.block_size - 1) / shape.block_size;
+    table_.resize(static_cast<std::size_t>(blocks));
+    std::iota(table_.begin(), table_.end(), 1);
+    std::shuffle(table_.begin(), table_.end(), random_);
+    arena_.assign(static_cast<std::size_t>((blocks + 2) * view_.block_stride), std::byte{0xff});
+    view_.base = arena_.data();
+    q_ = Normal(shape.length * shape.kv_heads * shape.group * shape.head_dim, 1.0F);
+    k_ = Normal(shape.length * shape.kv_heads * shape.head_dim, 2.0F);
+    v_ = Normal(shape.length * shape.kv_heads * shape.head_dim, 1.0F);
+  }
+  TestCache(const TestCache&) = delete;
+  TestCache& operator=(const TestCache&) = delete;
+
+  AttentionParams params() const {
+    return {.query_heads = shape_.kv_heads * shape_.group,
+            .scale = 1.0F / std::sqrt(static_cast<float>(shape_.head_dim)),
+            .window = shape_.window};
+  }
+  std::int64_t q_width() const {
+    return static_cast<std::int64_t>(shape_.kv_heads) * shape_.group * shape_.head_dim;
+  }
+  std::int64_t kv_width() const {
+    return static_cast<std::int64_t>(shape_.kv_heads) * shape_.head_dim;
+  }
+  const KvView& view() const { return view_; }
+  const std::vector<std::byte>& arena() const { return arena_; }
+  const std::vector<std::int32_t>& table() const { return table_; }
+  const std::vector<float>& q() const { return q_; }
+  const std::vector<float>& k() const { return k_; }
+  const std::vector<float>& v() const { return v_; }
+
+  void StoreRows(Isa isa, std::int64_t first, std::int64_t rows, ThreadPool& pool) {
+    const AttentionSequence sequence = Sequence(first, rows);
+    StoreKv(isa, view_, {&sequence, 1}, k_.data() + first * kv_width(),
+            v_.data() + first * kv_width(), pool);
+  }
+
+  // The outputs of rows [first, first + rows), whose keys have been stored.
+  std::vector<float> Attend(Isa isa, std::int64_t first, std::int64_t rows,
+                            ThreadPool& pool) const {
+    const AttentionSequence sequence = Sequence(first, rows);
+    const std::span<const AttentionSequence> sequences(&sequence, 1);
+    const AttentionParams attention = params();
+    std::vector<float> out(static_cast<std::size_t>(rows * q_width()), NAN);
+    std::vector<std::byte> workspace(
+        AttentionWorkspaceBytes(view_, attention, sequences, pool.size()) + 64, std::byte{0xff});
+    const std::size_t skew = reinterpret_cast<std::uintptr_t>(workspace.data()) % 64;
+    Attention(isa, view_, attention, sequences, q_.data() + first * q_width(), out.data(),
+              std::span(workspace).subspan((64 - skew) % 64, workspace.size() - 64), pool);
+    return out;
+  }
+
+  // Stores and attends chunk after chunk.
+  std::vector<float> Forward(Isa isa, const std::vector<std::int64_t>& chunks, ThreadPool& pool) {
+    std::vector<float> out;
+    std::int64_t first = 0;
+    for (const std::int64_t rows : chunks) {
+      StoreRows(isa, first, rows, pool);
+      const std::vector<float> part = Attend(isa, first, rows, pool);
+      out.insert(out.end(), part.begin(), part.end());
+      first += rows;
+    }
+    return out;
+  }
+
+ private:
+  AttentionSequence Sequence(std::int64_t first, std::int64_t rows) const {
+    return {.block_table = table_.data(), .first_position = first, .first_row = 0, .rows = rows};
+  }
+
+  std::vector<float> Normal(std::int64_t count, float deviation) {
+    std::normal_distribution<float> normal(0.0F, deviation);
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& value : values) value = normal(random_);
+    return values;
+  }
+
+  AttentionShape shape_;
+  std::mt19937 random_;
+  KvView view_;
+  std::vector<std::int32_t> table_;
+  std::vector<std::byte> arena_;
+  std::vector<float> q_;
+  std::vector<float> k_;
+  std::vector<float> v_;
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_KERNELS_ATTENTION_TEST_CACHE_H_

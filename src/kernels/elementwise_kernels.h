@@ -1,0 +1,30 @@
+// The functions that each ISA gives for elementwise.h. Plain pointers: ISA files include this.
+#ifndef FOLIO_KERNELS_ELEMENTWISE_KERNELS_H_
+#define FOLIO_KERNELS_ELEMENTWISE_KERNELS_H_
+
+#include <cstdint>
+
+namespace folio {
+
+struct ElementwiseKernels {
+  void (*rms_norm)(const float* x, const float* weight, std::int64_t n, float eps, float* out);
+  void (*add)(const float* x, std::int64_t n, float* y);
+  void (*scale)(float factor, std::int64_t n, float* y);
+  void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* out);
+  void (*gelu_mul)(const float* gate, const float* up, std::int64_t n, float* out);
+  void (*rotate_adjacent)(const float* cosines, const float* sines, std::int64_t pairs,
+                          float* head);
+  void (*rotate_halves)(const float* cosines, const float* sines, std::int64_t pairs, float* head);
+};
+
+// tanh-form GELU as g / (1 + exp(kGeluScale * (g + kGeluCubic g^3))): kGeluScale = -2 sqrt(2/pi).
+constexpr float kGeluScale = -1.5957691216057308F;
+constexpr float kGeluCubic = 0.044715F;
+
+extern const ElementwiseKernels kElementwiseScalar;
+extern const ElementwiseKernels kElementwiseAvx2;
+extern const ElementwiseKernels kElementwiseAvx512;
+
+}  // namespace folio
+
+#endif  // FOLIO_KERNELS_ELEMENTWISE_KERNELS_H_
