@@ -30,7 +30,9 @@ constexpr std::size_t Aligned(std::size_t bytes) { return (bytes + kAlign - 1) /
 const AttentionKernels& KernelsOf(Isa isa) {
   switch (isa) {
     case Isa::kAvx512:
+      return kAttentionAvx512;
     case Isa::kAvx2:
+      return kAttentionAvx2;
     case Isa::kScalar:
       break;
   }

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "kernels/attention_test_cache.h"
+#include "kernels/attention_testing.h"
 
 namespace folio {
 namespace {

@@ -8,7 +8,9 @@ namespace {
 const ElementwiseKernels& KernelsOf(Isa isa) {
   switch (isa) {
     case Isa::kAvx512:
+      return kElementwiseAvx512;
     case Isa::kAvx2:
+      return kElementwiseAvx2;
     case Isa::kScalar:
       break;
   }

@@ -1,8 +1,8 @@
 // A paged KV cache for tests: blocks scattered in random order, everything that was never stored
 // filled with NaN patterns, and queries, keys and values of a whole sequence to store and attend in
 // any chunks.
-#ifndef FOLIO_KERNELS_ATTENTION_TEST_CACHE_H_
-#define FOLIO_KERNELS_ATTENTION_TEST_CACHE_H_
+#ifndef FOLIO_KERNELS_ATTENTION_TESTING_H_
+#define FOLIO_KERNELS_ATTENTION_TESTING_H_
 
 #include <algorithm>
 #include <cmath>
@@ -127,4 +127,4 @@ class TestCache {
 
 }  // namespace folio
 
-#endif  // FOLIO_KERNELS_ATTENTION_TEST_CACHE_H_
+#endif  // FOLIO_KERNELS_ATTENTION_TESTING_H_
