@@ -73,7 +73,7 @@ apt_refresh() {
 need_packages() {
   local group=$1 missing=() package installed
   shift
-  installed=" $(dpkg-query -W -f '${Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^install ok installed //p' | tr '\n' ' ')"
+  installed=" $(dpkg-query -W -f '${Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^install ok installed //p' | tr '\n' ' ' || true)"
   for package in "$@"; do
     [[ $installed == *" $package "* ]] || missing+=("$package")
   done
