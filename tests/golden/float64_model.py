@@ -1,7 +1,7 @@
 """A plain forward pass in float64 over a GGUF file's dequantised weights: the yardstick of the fidelity tests.
 
 Written from the models' published definitions, for clarity and not for speed; nothing is shared with
-the engine. check_against_transformers.py compares it with Hugging Face transformers.
+the engine. The scripts that make golden values compare it with Hugging Face transformers.
 
 Needs numpy and the `gguf` package.
 """
@@ -95,10 +95,15 @@ class Float64Model:
             raise ValueError(f"the file has no {self.arch}.{key}")
         return value
 
+    def tensor_names(self):
+        return list(self._tensors)
+
+    def weight32(self, name):
+        """The tensor in float32, which holds its values exactly; rows first."""
+        return dequantise(self._tensors[name])
+
     def weight(self, name):
-        """The tensor in float64, or None."""
-        tensor = self._tensors.get(name)
-        return None if tensor is None else dequantise(tensor).astype(np.float64)
+        return self.weight32(name).astype(np.float64)
 
     def _layer_weights(self, layer):
         if layer not in self._cache:

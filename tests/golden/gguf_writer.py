@@ -17,12 +17,19 @@ _ARRAY_ID = 9
 
 @dataclasses.dataclass
 class Tensor:
-    """One tensor: `dims` in GGUF's order (fastest first), `data` its encoded bytes."""
+    """One tensor: `dims` in GGUF's order (fastest first), `data` its encoded bytes.
+
+    Instead of bytes, `data` may be any object with a length whose iterator gives the bytes in
+    pieces, for tensors that should not be in memory at once.
+    """
 
     name: str
     dims: tuple
     type_id: int
-    data: bytes
+    data: object
+
+    def pieces(self):
+        return [self.data] if isinstance(self.data, bytes) else self.data
 
 
 def _string(text):
@@ -59,4 +66,6 @@ def write(path, pairs, tensors):
     with open(path, "wb") as file:
         file.write(head + b"\0" * (-len(head) % ALIGNMENT))
         for tensor in tensors:
-            file.write(tensor.data + b"\0" * (-len(tensor.data) % ALIGNMENT))
+            for piece in tensor.pieces():
+                file.write(piece)
+            file.write(b"\0" * (-len(tensor.data) % ALIGNMENT))

@@ -109,7 +109,8 @@ def llama3_rope_factors(model):
     return divisors.astype("<f4")
 
 
-def _metadata(model, name):
+def metadata(model, name):
+    """The metadata pairs of the model."""
     arch, pair = model.arch, gguf_writer.metadata
     pairs = [
         pair("general.architecture", "str", arch),
@@ -139,7 +140,9 @@ def _metadata(model, name):
     return pairs + tiny_tokenizers.metadata(model.tokenizer, model.vocab)
 
 
-class _TensorMaker:
+class TensorMaker:
+    """Collects a model's tensors; `encoded` gives a matrix's bytes."""
+
     def __init__(self, model):
         self._model = model
         self._matrices = 0
@@ -148,15 +151,18 @@ class _TensorMaker:
     def _add(self, name, dims, type_name, data):
         self.tensors.append(gguf_writer.Tensor(name, dims, random_weights.TYPES[type_name][0], data))
 
+    def encoded(self, name, type_name, count, std):
+        return random_weights.random_blocks(self._model.seed, name, type_name, count, std)
+
     def embedding(self, name, std):
         model = self._model
-        data = random_weights.random_blocks(model.seed, name, model.embedding_type, model.vocab * model.hidden, std)
+        data = self.encoded(name, model.embedding_type, model.vocab * model.hidden, std)
         self._add(name, (model.hidden, model.vocab), model.embedding_type, data)
 
     def matrix(self, name, inputs, outputs, gain=1.0):
         type_name = self._model.types[self._matrices % len(self._model.types)]
         self._matrices += 1
-        data = random_weights.random_blocks(self._model.seed, name, type_name, inputs * outputs, gain * inputs**-0.5)
+        data = self.encoded(name, type_name, inputs * outputs, gain * inputs**-0.5)
         self._add(name, (inputs, outputs), type_name, data)
 
     def vector(self, name, size, low, high):
@@ -170,8 +176,8 @@ class _TensorMaker:
         self._add(name, (values.size,), "F32", values.tobytes())
 
 
-def _tensors(model):
-    make = _TensorMaker(model)
+def tensors(model, make):
+    """All tensors of the model, in the order of converted files, made by `make`."""
     # Tied embeddings are also the head, whose logits should spread over a few units.
     make.embedding("token_embd.weight", 2.0 * model.hidden**-0.5)
     make.norm("output_norm.weight", model.hidden)
@@ -213,7 +219,7 @@ def write_model(name, path):
     """Writes the model `name` to `path`, never leaving a half-written file there."""
     model = MODELS[name]
     partial = f"{path}.{os.getpid()}.partial"
-    gguf_writer.write(partial, _metadata(model, name), _tensors(model))
+    gguf_writer.write(partial, metadata(model, name), tensors(model, TensorMaker(model)))
     os.replace(partial, path)
 
 

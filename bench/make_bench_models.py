@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Writes a GGUF model with random weights in a real model's shape, for measurements of speed.
+
+usage: make_bench_models.py SHAPE TYPE OUT.gguf        e.g. qwen3-0.6b Q8_0 qwen3-0.6b-q8_0.gguf
+
+Speed does not depend on the weights' values, so each tensor is cut from one pool of random blocks
+and a file of several gigabytes is written at the disk's speed. Needs numpy only.
+"""
+
+import argparse
+import dataclasses
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "golden"))
+
+import gguf_writer  # noqa: E402
+import make_tiny_models  # noqa: E402
+import random_weights  # noqa: E402
+
+SHAPES = {
+    "qwen3-0.6b": make_tiny_models.TinyModel(
+        "qwen3", "qwen_bpe", layers=28, hidden=1024, heads=16, kv_heads=8, head_dim=128, ff=3072, vocab=151936,
+        context=40960, eps=1e-6, rope_base=1e6, tied=True),
+    "llama-3.1-8b": make_tiny_models.TinyModel(
+        "llama", "llama3_bpe", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ff=14336, vocab=128256,
+        context=131072, eps=1e-5, rope_base=5e5, llama3_rope=(8.0, 1.0, 4.0, 8192)),
+}
+TYPES = ("Q8_0", "Q4_0")
+POOL_BYTES = 32 << 20
+
+
+class Pool:
+    """Random blocks of one type and standard deviation, from which tensors are cut."""
+
+    def __init__(self, type_name, std):
+        block, self.block_bytes = random_weights.TYPES[type_name][1:]
+        blocks = POOL_BYTES // self.block_bytes
+        self.data = random_weights.random_blocks(1, f"{type_name} {std}", type_name, blocks * block, std)
+        self.next_start = 0
+
+
+class Cut:
+    """`size` bytes of a pool, over and over, beginning somewhere else each time."""
+
+    def __init__(self, pool, size):
+        self._pool, self._size = pool, size
+        pool.next_start = (pool.next_start + 7919 * pool.block_bytes) % len(pool.data)
+        self._start = pool.next_start
+
+    def __len__(self):
+        return self._size
+
+    def __iter__(self):
+        data, start, left = memoryview(self._pool.data), self._start, self._size
+        while left:
+            piece = data[start:start + left]
+            yield piece
+            left -= len(piece)
+            start = 0
+
+
+class PooledTensors(make_tiny_models.TensorMaker):
+    """Makes a model's tensors as the tiny models' maker does, with matrices cut from pools."""
+
+    def __init__(self, model):
+        super().__init__(model)
+        self._pools = {}
+
+    def encoded(self, name, type_name, count, std):
+        key = (type_name, std)
+        if key not in self._pools:
+            self._pools[key] = Pool(*key)
+        block, size = random_weights.TYPES[type_name][1:]
+        return Cut(self._pools[key], count // block * size)
+
+
+def write_model(shape, type_name, path):
+    model = dataclasses.replace(SHAPES[shape], types=(type_name,), embedding_type=type_name)
+    partial = f"{path}.{os.getpid()}.partial"
+    gguf_writer.write(partial, make_tiny_models.metadata(model, shape),
+                      make_tiny_models.tensors(model, PooledTensors(model)))
+    os.replace(partial, path)
+
+
+def ensure(shape, type_name, folder):
+    """The path of this model in `folder`, written first if it is not there."""
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f"{shape}-{type_name.lower()}.gguf")
+    if not os.path.exists(path):
+        write_model(shape, type_name, path)
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("shape", choices=SHAPES)
+    parser.add_argument("type", choices=TYPES)
+    parser.add_argument("out")
+    options = parser.parse_args()
+    write_model(options.shape, options.type, options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Makes the reference values of the tiny models with Hugging Face transformers on the same weights.
+
+usage: make_tiny_references.py
+
+Writes tiny_references.npz beside this script: `tokens` [640] and `positions` [40], and per model its
+log-probabilities [40, vocab] at these positions as float32. The sequence is longer than every window
+and crosses the position 512 at which attention starts a new part. transformers runs in float64 (its
+RoPE angles and Gemma's norms remain float32); the plain float64 pass must agree with it. Writes
+tiny_models.json too: each model file's SHA-256 and that difference.
+
+Needs numpy, gguf, torch and transformers.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+
+import numpy as np
+import torch
+
+import float64_model
+import make_tiny_models
+import random_weights
+import transformers_model
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOKENS = 640
+SHARED_VOCAB = 384
+# Both ends of tiles (32), of windows (24, 40) and of the part that starts at 512, then a spread.
+POSITIONS = np.array([0, 1, 2, 15, 16, 17, 22, 23, 24, 25, 31, 32, 33, 38, 39, 40, 41, 63, 64, 79, 96, 127, 128, 160,
+                      200, 255, 256, 300, 350, 400, 450, 510, 511, 512, 513, 535, 543, 544, 600, 639])
+# Largest difference allowed between transformers and the float64 pass, of the log-probabilities' spread.
+AGREEMENT = 2e-5
+
+
+def main():
+    tokens = (random_weights.random_words(1, "tiny tokens", TOKENS) % np.uint64(SHARED_VOCAB)).astype(np.int32)
+    arrays = {"tokens": tokens, "positions": POSITIONS.astype(np.int32)}
+    record = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, shape in make_tiny_models.MODELS.items():
+            path = os.path.join(folder, make_tiny_models.file_name(name))
+            make_tiny_models.write_model(name, path)
+            model = float64_model.Float64Model(path)
+            built = transformers_model.build(model, shape.llama3_rope, torch.float64)
+            golden = transformers_model.log_probs(built, tokens)
+            own = float64_model.log_softmax(model.logits(tokens))
+            difference = float(np.abs(golden - own).max() / (golden.max() - golden.min()))
+            if difference > AGREEMENT:
+                raise SystemExit(f"{name}: transformers and the float64 pass differ by {difference:.1e}")
+            with open(path, "rb") as file:
+                sha256 = hashlib.sha256(file.read()).hexdigest()
+            record[name] = {"sha256": sha256, "transformers_against_float64": float(f"{difference:.1e}")}
+            arrays[name] = golden[POSITIONS].astype(np.float32)
+    np.savez_compressed(os.path.join(HERE, "tiny_references.npz"), **arrays)
+    with open(os.path.join(HERE, "tiny_models.json"), "w", encoding="utf-8") as file:
+        json.dump(record, file, indent=2)
+        file.write("\n")
+    print(json.dumps(record, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Builds the Hugging Face transformers model with a GGUF file's dequantised weights.
+
+Needs torch and transformers; only the scripts that make golden values import it.
+"""
+
+import numpy as np
+import torch
+import transformers
+
+import float64_model
+
+# GGUF tensor name (inside blk.N.) -> transformers' name inside model.layers.N.
+_LAYER_NAMES = {
+    "attn_norm.weight": "input_layernorm.weight",
+    "attn_q.weight": "self_attn.q_proj.weight",
+    "attn_k.weight": "self_attn.k_proj.weight",
+    "attn_v.weight": "self_attn.v_proj.weight",
+    "attn_q.bias": "self_attn.q_proj.bias",
+    "attn_k.bias": "self_attn.k_proj.bias",
+    "attn_v.bias": "self_attn.v_proj.bias",
+    "attn_q_norm.weight": "self_attn.q_norm.weight",
+    "attn_k_norm.weight": "self_attn.k_norm.weight",
+    "attn_output.weight": "self_attn.o_proj.weight",
+    "ffn_gate.weight": "mlp.gate_proj.weight",
+    "ffn_up.weight": "mlp.up_proj.weight",
+    "ffn_down.weight": "mlp.down_proj.weight",
+}
+# Where one norm comes before the feed-forward network, and where two surround it.
+_NORM_NAMES = {"ffn_norm.weight": "post_attention_layernorm.weight"}
+_GEMMA_NORM_NAMES = {
+    "post_attention_norm.weight": "post_attention_layernorm.weight",
+    "ffn_norm.weight": "pre_feedforward_layernorm.weight",
+    "post_ffw_norm.weight": "post_feedforward_layernorm.weight",
+}
+_CLASSES = {
+    "llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM),
+    "qwen2": (transformers.Qwen2Config, transformers.Qwen2ForCausalLM),
+    "qwen3": (transformers.Qwen3Config, transformers.Qwen3ForCausalLM),
+    "gemma3": (transformers.Gemma3TextConfig, transformers.Gemma3ForCausalLM),
+}
+
+
+def _rotate_half_order(weight, heads):
+    """Rows of q or k from GGUF's llama order (rotated pairs adjacent) to transformers' (halves apart)."""
+    rows = weight.reshape(heads, -1, 2, *weight.shape[1:])
+    return rows.swapaxes(1, 2).reshape(weight.shape)
+
+
+def _rope_parameters(model, llama3_rope):
+    base = float(model.fields.get(f"{model.arch}.rope.freq_base", 10000.0))
+    scaling = {"rope_type": "default", "rope_theta": base}
+    if llama3_rope:
+        factor, low, high, original = llama3_rope
+        scaling.update(rope_type="llama3", factor=factor, low_freq_factor=low, high_freq_factor=high,
+                       original_max_position_embeddings=original)
+    elif model.fields.get(f"{model.arch}.rope.scaling.type") == "linear":
+        scaling.update(rope_type="linear", factor=float(model.fields[f"{model.arch}.rope.scaling.factor"]))
+    if model.arch != "gemma3":
+        return scaling
+    local = {"rope_type": "default", "rope_theta": float64_model.GEMMA_LOCAL_ROPE_BASE}
+    return {"full_attention": scaling, "sliding_attention": local}
+
+
+def _config(model, vocab, tied, llama3_rope):
+    values = dict(vocab_size=vocab, hidden_size=model.hidden, num_hidden_layers=model.layers,
+                  intermediate_size=model.fields[f"{model.arch}.feed_forward_length"],
+                  num_attention_heads=model.heads, num_key_value_heads=model.kv_heads, head_dim=model.head_dim,
+                  rms_norm_eps=model.eps, tie_word_embeddings=tied,
+                  max_position_embeddings=model.fields[f"{model.arch}.context_length"],
+                  rope_parameters=_rope_parameters(model, llama3_rope), attn_implementation="eager",
+                  bos_token_id=None, eos_token_id=None, pad_token_id=None)
+    if model.arch == "gemma3":
+        values.update(sliding_window=model.fields["gemma3.attention.sliding_window"],
+                      query_pre_attn_scalar=model.head_dim)
+    if model.arch == "qwen2":
+        del values["head_dim"]
+    return _CLASSES[model.arch][0](**values)
+
+
+def _state(model):
+    names = dict(_LAYER_NAMES, **(_GEMMA_NORM_NAMES if model.gemma else _NORM_NAMES))
+    outer = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
+             "output.weight": "lm_head.weight"}
+    state = {}
+    for name in model.tensor_names():
+        if name == "rope_freqs.weight":
+            continue  # transformers derives it from its configuration
+        value = model.weight32(name)
+        if name.startswith("blk."):
+            _, layer, inner = name.split(".", 2)
+            target = f"model.layers.{layer}.{names[inner]}"
+        else:
+            target = outer[name]
+        if model.arch == "llama" and name.endswith(("attn_q.weight", "attn_k.weight")):
+            value = _rotate_half_order(value, model.heads if "attn_q" in name else model.kv_heads)
+        if model.gemma and "norm" in name:
+            value = value - np.float32(1)  # transformers adds the one that the file already holds
+        state[target] = torch.from_numpy(np.array(value, dtype=np.float32))
+    state.setdefault("lm_head.weight", state["model.embed_tokens.weight"])
+    return state
+
+
+def build(model, llama3_rope=None, dtype=torch.float32):
+    """The transformers model of a Float64Model's file; Llama 3.1's scaling must be given (files hold its result)."""
+    state = _state(model)
+    tied = "output.weight" not in model.tensor_names()
+    vocab = state["model.embed_tokens.weight"].shape[0]
+    built = _CLASSES[model.arch][1](_config(model, vocab, tied, llama3_rope))
+    built.load_state_dict(state, strict=True)
+    return built.to(dtype).eval()
+
+
+def log_probs(built, tokens):
+    """Natural log-probabilities [tokens, vocab], float64."""
+    with torch.no_grad():
+        logits = built(torch.tensor(np.asarray(tokens, dtype=np.int64))[None]).logits[0]
+    return torch.log_softmax(logits.double(), dim=-1).numpy()
