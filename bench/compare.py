@@ -30,7 +30,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PEERS = pathlib.Path(os.environ.get("FOLIO_PEERS") or ROOT / "build/peers")
 FOLIO = pathlib.Path(os.environ.get("FOLIO_BIN") or ROOT / "build/release/bin/folio")
 DEFAULT_MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
-MODELS = {"SmolLM2-135M Q4_1": None, "Qwen3-0.6B Q8_0": ("qwen3-0.6b", "Q8_0"), "Qwen3-0.6B Q4_0": ("qwen3-0.6b", "Q4_0")}
+# By name in the table: the shape and type to generate, or None for the default model.
+MODELS = {
+    "SmolLM2-135M Q4_1": None,
+    "Qwen3-0.6B Q8_0": ("qwen3-0.6b", "Q8_0"),
+    "Qwen3-0.6B Q4_0": ("qwen3-0.6b", "Q4_0"),
+}
 # What the project has set itself, as shares of llama.cpp's speed.
 GOALS = {"prefill": 0.8, "decode": 1.0}
 
@@ -69,8 +74,8 @@ class Shapes:
         for i, generate in enumerate(self.decodes):
             prompt = self.options.prompt if i == 0 else 0
             result = json.loads(output_of(
-                [PEERS / "llama_bench", model, "--prompt", prompt, "--generate", generate, "--flash", flash, "--threads",
-                 self.options.threads, "--repeat", self.options.repeat]))
+                [PEERS / "llama_bench", model, "--prompt", prompt, "--generate", generate, "--flash", flash,
+                 "--threads", self.options.threads, "--repeat", self.options.repeat]))
             if prompt:
                 figures[self.names[0]] = statistics.median(result["prefill"])
             figures[f"decode {generate}"] = statistics.median(result["decode"])

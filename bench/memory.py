@@ -51,8 +51,8 @@ def main():
             sys.exit(f"memory.py: folio run {model} ended with {code}")
         bound = size + kv + ALLOWANCE
         failed |= peak > bound
-        print(f"| {os.path.basename(model)} | {size / MIB:.0f} | {kv / MIB:.0f} | {bound / MIB:.0f} | {peak / MIB:.0f} | "
-              f"{'ABOVE' if peak > bound else 'below'} |")
+        figures = " | ".join(f"{value / MIB:.0f}" for value in (size, kv, bound, peak))
+        print(f"| {os.path.basename(model)} | {figures} | {'ABOVE' if peak > bound else 'below'} |")
     sys.exit(1 if failed else 0)
 
 
