@@ -5,7 +5,8 @@ set(FOLIO_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(FOLIO_FLAGS_avx512 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni
                        -mprefer-vector-width=512
                        # gcc 12's own AVX-512 headers read undefined registers on purpose (_mm512_undefined_ps)
-                       -Wno-uninitialized -Wno-maybe-uninitialized)
+                       -Wno-uninitialized
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 
 function(folio_set_isa_flags)
   foreach(source IN LISTS ARGN)

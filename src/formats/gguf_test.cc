@@ -12,7 +12,6 @@
 namespace folio {
 namespace {
 
-using ::folio::testing::ByteWriter;
 using ::folio::testing::TestGguf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
