@@ -169,8 +169,8 @@ Status PlaceTensor(const std::string& path, std::span<const std::byte> file,
 Status CheckNoOverlap(const std::string& path, const std::vector<GgufTensor>& tensors) {
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&tensors](std::size_t a, std::size_t b) {
-    return tensors[a].offset < tensors[b].offset;
+  std::sort(order.begin(), order.end(), [&tensors](std::size_t a, std::size_t b) {
+    return std::pair(tensors[a].offset, a) < std::pair(tensors[b].offset, b);
   });
   for (std::size_t i = 1; i < order.size(); ++i) {
     const GgufTensor& before = tensors[order[i - 1]];
