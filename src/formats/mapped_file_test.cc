@@ -1,0 +1,52 @@
+#include "formats/mapped_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+namespace folio {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string TemporaryPath(const std::string& name) { return ::testing::TempDir() + name; }
+
+TEST(MappedFileTest, TheBytesAreTheFiles) {
+  const std::string path = TemporaryPath("folio_mapped_bytes");
+  std::ofstream(path) << "hello";
+  const auto file = MappedFile::Open(path);
+  ASSERT_TRUE(file.has_value()) << file.error().Message();
+  const auto bytes = (*file)->bytes();
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), "hello");
+}
+
+TEST(MappedFileTest, AnEmptyFileHasNoBytes) {
+  const std::string path = TemporaryPath("folio_mapped_empty");
+  std::ofstream{path};
+  const auto file = MappedFile::Open(path);
+  ASSERT_TRUE(file.has_value()) << file.error().Message();
+  EXPECT_TRUE((*file)->bytes().empty());
+}
+
+TEST(MappedFileTest, WhatIsNoRegularFileIsRefused) {
+  const auto refusal = [](const std::string& path) {
+    const auto file = MappedFile::Open(path);
+    if (file.has_value()) return std::string("opened");
+    EXPECT_EQ(file.error().kind, ErrorKind::kInput);
+    EXPECT_EQ(file.error().what, path);
+    return file.error().why;
+  };
+  EXPECT_EQ(refusal(TemporaryPath("folio_mapped_missing")), "No such file or directory");
+  EXPECT_EQ(refusal(::testing::TempDir()), "is a directory, not a file");
+  EXPECT_EQ(refusal("/dev/null"), "is not a regular file");
+  const std::string fifo = TemporaryPath("folio_mapped_fifo");
+  ::unlink(fifo.c_str());
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(refusal(fifo), "is not a regular file");  // and does not wait for a writer
+}
+
+}  // namespace
+}  // namespace folio

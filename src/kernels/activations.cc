@@ -1,0 +1,23 @@
+#include "kernels/activations.h"
+
+#include "kernels/product.h"
+
+namespace folio {
+
+std::size_t ActivationBytes(std::int64_t rows, std::int64_t k) {
+  return static_cast<std::size_t>(rows * ((k + 31) / 32) * kActivationBlockBytes + 63) / 64 * 64;
+}
+
+Activations ConvertActivations(Isa isa, Numerics numerics, const float* x, std::int64_t rows,
+                               std::int64_t k, std::byte* packed, ThreadPool& pool) {
+  const float limit = numerics == Numerics::kInt8 ? kInt8Limit : kInt16Limit;
+  const std::int64_t blocks = (k + 31) / 32;
+  (void)isa;
+  pool.ParallelFor((rows + kTileRows - 1) / kTileRows, [&](std::int64_t tile, int) {
+    const std::int64_t row = tile * kTileRows;
+    ConvertTileScalar(x + row * k, k, limit, LocateTile(packed, rows, blocks, row));
+  });
+  return {numerics, rows, k, x, packed};
+}
+
+}  // namespace folio

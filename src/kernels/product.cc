@@ -1,0 +1,97 @@
+#include "kernels/product.h"
+
+#include <algorithm>
+
+#include "kernels/activations.h"
+#include "kernels/packed_layout.h"
+#include "kernels/product_slice.h"
+
+namespace folio {
+namespace {
+
+// How one product is cut: into groups of rows whose activations stay in a core's cache, and groups
+// of strips.
+struct Cut {
+  std::int64_t strips;
+  std::int64_t strips_per_task;
+  std::int64_t strip_groups;
+  std::int64_t rows_per_task;
+  std::int64_t row_groups;
+
+  std::int64_t Tasks() const { return strip_groups * row_groups; }
+};
+
+// Activations of a row group fill at most half of a 2 MiB second-level cache.
+constexpr std::int64_t kRowGroupBytes = 1 << 20;
+// A task is at least this many bytes of weights times rows, lest claiming it shows.
+constexpr std::int64_t kTasksPerThread = 8;
+constexpr std::int64_t kMaxRowGroup = 128;
+
+std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t RowsPerTask(std::int64_t rows, std::int64_t k) {
+  const std::int64_t row_bytes = CeilDiv(k, 32) * kActivationBlockBytes;
+  const std::int64_t fitting =
+      std::clamp(kRowGroupBytes / row_bytes, std::int64_t{kTileRows}, kMaxRowGroup);
+  return std::min(rows, fitting / kTileRows * kTileRows);
+}
+
+Cut CutProduct(const PackedMatrix& weights, std::int64_t rows, int threads) {
+  Cut cut;
+  cut.strips = CeilDiv(weights.n, kLanes);
+  cut.rows_per_task = RowsPerTask(rows, weights.k);
+  cut.row_groups = CeilDiv(rows, cut.rows_per_task);
+  const std::int64_t wanted = threads == 1 ? 1 : threads * kTasksPerThread;
+  cut.strips_per_task = std::max<std::int64_t>(1, CeilDiv(cut.strips, wanted));
+  cut.strip_groups = CeilDiv(cut.strips, cut.strips_per_task);
+  return cut;
+}
+
+ProductSlice SliceOf(const Activations& x, const ProductTarget& target, const Cut& cut,
+                     std::int64_t task) {
+  const PackedMatrix& weights = *target.weights;
+  const std::int64_t strip = task % cut.strip_groups * cut.strips_per_task;
+  const std::int64_t row = task / cut.strip_groups * cut.rows_per_task;
+  ProductSlice slice;
+  slice.type = weights.type;
+  slice.n = weights.n;
+  slice.k = weights.k;
+  slice.strips = weights.data;
+  slice.strip_bytes = static_cast<std::int64_t>(PackedStripBytes(weights.type, weights.k));
+  slice.strip_begin = strip;
+  slice.strip_end = std::min(cut.strips, strip + cut.strips_per_task);
+  slice.x = x.floats;
+  slice.activations = const_cast<std::byte*>(x.packed);
+  slice.rows = x.rows;
+  slice.row_begin = row;
+  slice.row_end = std::min(x.rows, row + cut.rows_per_task);
+  slice.y = target.y;
+  slice.ldy = target.ldy;
+  return slice;
+}
+
+}  // namespace
+
+void Multiply(Isa isa, const Activations& x, std::span<const ProductTarget> targets,
+              ThreadPool& pool) {
+  if (x.rows == 0) return;
+  std::int64_t tasks = 0;
+  for (const ProductTarget& target : targets)
+    tasks += CutProduct(*target.weights, x.rows, pool.size()).Tasks();
+  pool.ParallelFor(tasks, [&](std::int64_t task, int) {
+    for (const ProductTarget& target : targets) {
+      const Cut cut = CutProduct(*target.weights, x.rows, pool.size());
+      if (task < cut.Tasks()) {
+        ProductKernel(isa, target.weights->type)(SliceOf(x, target, cut, task));
+        return;
+      }
+      task -= cut.Tasks();
+    }
+  });
+}
+
+SliceKernel ProductKernel(Isa, GgmlType) { return MultiplySliceScalar; }
+
+bool ProductHasPath(GgmlType, Isa isa) { return isa == Isa::kScalar; }
+
+}  // namespace folio
