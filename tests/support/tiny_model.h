@@ -1,0 +1,32 @@
+// Writes tiny GGUF models with random weights for unit tests: real architectures, a byte-level vocabulary, no network.
+#ifndef FOLIO_TESTS_SUPPORT_TINY_MODEL_H_
+#define FOLIO_TESTS_SUPPORT_TINY_MODEL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "quant/ggml_type.h"
+
+namespace folio {
+
+struct TinyModelSpec {
+  std::string architecture = "llama";  // or qwen2, qwen3, gemma3
+  GgmlType type = GgmlType::kF32;      // of the matrices: kF32, kQ8_0 or kQ4_0
+  int layers = 2;
+  int hidden = 64;
+  int query_heads = 4;
+  int kv_heads = 2;
+  int head_dim = 32;
+  int ffn = 96;
+  int vocab = 288;      // at least 259: bytes and three control tokens
+  int context = 2048;
+  int window = 24;      // gemma3
+  std::uint64_t seed = 1;
+};
+
+// Writes the file; false if it can't be written.
+bool WriteTinyModel(const TinyModelSpec& spec, const std::string& path);
+
+}  // namespace folio
+
+#endif  // FOLIO_TESTS_SUPPORT_TINY_MODEL_H_
