@@ -8,7 +8,6 @@ import pytest
 from bad_gguf import CASES
 from raw_gguf import tiny_model
 
-FOLIO = os.environ["FOLIO_BIN"]
 MAX_SECONDS = 2.0
 MAX_RSS_KIB = 1 << 20
 ARGUMENTS = {
@@ -18,12 +17,12 @@ ARGUMENTS = {
 }
 
 
-def run(command, path, tmp_path):
+def run(binary, command, path, tmp_path):
     """Exit code, stderr, seconds and peak memory (KiB) of `folio`, its children included."""
     with open(tmp_path / "stderr", "w+b") as stderr, open(tmp_path / "stdout", "wb") as stdout:
         start = time.monotonic()
         process = subprocess.Popen(
-            [FOLIO, *ARGUMENTS[command](str(path))],
+            [binary, *ARGUMENTS[command](str(path))],
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
@@ -40,19 +39,19 @@ def test_there_are_enough_cases():
 
 
 @pytest.mark.parametrize("command", ARGUMENTS)
-def test_the_unbroken_file_works(command, tmp_path):
+def test_the_unbroken_file_works(folio, command, tmp_path):
     path = tmp_path / "good.gguf"
     path.write_bytes(tiny_model().build())
-    code, stderr, _, _ = run(command, path, tmp_path)
+    code, stderr, _, _ = run(folio.binary, command, path, tmp_path)
     assert code == 0, stderr
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_broken_file_is_refused(name, tmp_path):
+def test_broken_file_is_refused(folio, name, tmp_path):
     case = CASES[name]
     path = tmp_path / "model.gguf"
     path.write_bytes(case.build())
-    code, stderr, seconds, rss = run(case.command, path, tmp_path)
+    code, stderr, seconds, rss = run(folio.binary, case.command, path, tmp_path)
     assert code == 3, f"exit {code}: {stderr}"
     assert stderr.endswith("\n") and stderr.count("\n") == 1, stderr
     assert stderr.startswith(f"folio: error: {path}: "), stderr
