@@ -291,6 +291,10 @@ class Call {
     return tile;
   }
 
+  static std::int64_t Ahead(const std::byte* now, const std::byte* next) {
+    return now == nullptr || next == nullptr ? 0 : next - now;
+  }
+
   // The state of the unit's rows after the keys of one split, in `rows`.
   void RunSplit(const Unit& unit, std::int64_t split, const AttentionRows& rows) const {
     Clear(rows);
@@ -299,8 +303,17 @@ class Call {
                  FirstSeen(unit.first_position, params_.window) / kAttentionTile * kAttentionTile);
     const std::int64_t end =
         std::min((split + 1) * kAttentionSplit, unit.first_position + unit.positions);
+    if (first >= end) return;
+    AttentionTile tile = MakeTile(unit, first);
     for (std::int64_t position = first; position < end; position += kAttentionTile) {
-      kernels_.tile_step(kv_.type, rows, MakeTile(unit, position));
+      AttentionTile next;
+      if (position + kAttentionTile < end) next = MakeTile(unit, position + kAttentionTile);
+      for (int half = 0; half < 2; ++half) {
+        tile.k_ahead[half] = Ahead(tile.k[half], next.k[half]);
+        tile.v_ahead[half] = Ahead(tile.v[half], next.v[half]);
+      }
+      kernels_.tile_step(kv_.type, rows, tile);
+      tile = next;
     }
   }
 

@@ -1,5 +1,5 @@
 // Every ISA's attention gives the scalar reference's bits, and bits depend neither on how rows are
-// chunked nor on threads: checked by equality.
+// chunked, batched and spread over threads nor on where blocks lie: checked by equality.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -10,16 +10,18 @@
 namespace folio {
 namespace {
 
-std::vector<Isa> VectorIsas() {
+std::vector<Isa> AllIsas() {
   std::vector<Isa> isas;
-  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
     if (CpuHas(isa)) isas.push_back(isa);
   }
   return isas;
 }
 
-bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+std::vector<Isa> VectorIsas() {
+  std::vector<Isa> isas = AllIsas();
+  isas.erase(isas.begin());
+  return isas;
 }
 
 class AttentionIsaTest : public testing::TestWithParam<KvType> {};
@@ -28,17 +30,154 @@ TEST_P(AttentionIsaTest, EqualsScalarForEveryHeadDimAndGroup) {
   ThreadPool pool(1);
   for (const int head_dim : {32, 64, 96, 128, 160, 256, 576}) {
     for (const int group : {1, 2, 3, 4, 5, 7}) {
-      const AttentionShape shape{
-          .type = GetParam(), .head_dim = head_dim, .kv_heads = 2, .group = group, .length = 37};
+      const AttentionShape shape{.type = GetParam(),
+                                 .head_dim = head_dim,
+                                 .kv_heads = 2,
+                                 .group = group,
+                                 .length = head_dim > 128 ? 33 : 37};
+      const std::vector<std::int64_t> chunks = {shape.length - 7, 6, 1};
       TestCache scalar(shape, 1);
-      const std::vector<float> expected = scalar.Forward(Isa::kScalar, {30, 6, 1}, pool);
+      const std::vector<float> expected = scalar.Forward(Isa::kScalar, chunks, pool);
       for (const Isa isa : VectorIsas()) {
         TestCache cache(shape, 1);
-        ASSERT_TRUE(SameBits(expected, cache.Forward(isa, {30, 6, 1}, pool)))
+        ASSERT_TRUE(SameBits(expected, cache.Forward(isa, chunks, pool)))
             << IsaName(isa) << " head_dim " << head_dim << " group " << group;
       }
     }
   }
+}
+
+TEST_P(AttentionIsaTest, EqualsScalarForEveryLength) {
+  ThreadPool pool(1);
+  AttentionShape shape{
+      .type = GetParam(), .head_dim = 32, .kv_heads = 1, .group = 2, .length = 100};
+  TestCache longest(shape, 2);
+  const std::vector<float> expected = longest.Forward(Isa::kScalar, {shape.length}, pool);
+  for (shape.length = 1; shape.length <= 100; ++shape.length) {
+    for (const Isa isa : AllIsas()) {
+      TestCache cache(shape, 2);
+      const std::vector<float> out = cache.Forward(isa, {shape.length}, pool);
+      ASSERT_TRUE(SameBits(std::span(expected).first(out.size()), out))
+          << IsaName(isa) << " length " << shape.length;
+    }
+  }
+}
+
+// The rows of one call at positions around the borders of splits, in every count from 1 to 33,
+// equal those of a prefill of everything.
+TEST_P(AttentionIsaTest, RowCountsAroundSplitBordersEqualOnePrefill) {
+  ThreadPool one(1);
+  ThreadPool two(2);
+  for (const std::int64_t window : {0, 1, 16, 33, 500, 512, 600}) {
+    const AttentionShape shape{.type = GetParam(),
+                               .head_dim = 32,
+                               .kv_heads = 1,
+                               .group = 1,
+                               .window = window,
+                               .length = 1060};
+    TestCache scalar(shape, 3);
+    const std::vector<float> expected = scalar.Forward(Isa::kScalar, {shape.length}, one);
+    for (const Isa isa : VectorIsas()) {
+      TestCache cache(shape, 3);
+      ASSERT_TRUE(SameBits(expected, cache.Forward(isa, {shape.length}, two))) << IsaName(isa);
+      for (std::int64_t rows = 1; rows <= 33; ++rows) {
+        for (const std::int64_t first : {511 - rows / 2, 1024 - rows, 1024 - rows / 2}) {
+          const std::vector<float> out = cache.Attend(isa, first, rows, rows % 2 == 0 ? one : two);
+          const auto start = static_cast<std::size_t>(first * cache.q_width());
+          ASSERT_TRUE(SameBits(std::span(expected).subspan(start, out.size()), out))
+              << IsaName(isa) << " window " << window << " rows " << rows << " at " << first;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(AttentionIsaTest, SequencesOfABatchEqualSequencesAlone) {
+  const AttentionShape shape{.type = GetParam(), .head_dim = 64, .length = 700};
+  ThreadPool pool(2);
+  for (const Isa isa : VectorIsas()) {
+    TestCache cache(shape, 4);
+    cache.StoreRows(isa, 0, shape.length, pool);
+    // Three requests that share one prefix: decode rows, a chunk, and one with no row.
+    std::vector<AttentionSequence> sequences = {cache.Sequence(699, 1), cache.Sequence(3, 40),
+                                                cache.Sequence(600, 0), cache.Sequence(520, 9)};
+    std::vector<float> q;
+    std::vector<float> expected;
+    std::int64_t row = 0;
+    for (AttentionSequence& sequence : sequences) {
+      sequence.first_row = row;
+      row += sequence.rows;
+      const std::int64_t first = sequence.first_position;
+      q.insert(q.end(), cache.q().begin() + first * cache.q_width(),
+               cache.q().begin() + (first + sequence.rows) * cache.q_width());
+      const std::vector<float> alone = cache.Attend(isa, first, sequence.rows, pool);
+      expected.insert(expected.end(), alone.begin(), alone.end());
+    }
+    const AttentionParams params = cache.params();
+    std::vector<float> out(q.size());
+    std::vector<float> workspace(
+        AttentionWorkspaceBytes(cache.view(), params, sequences, pool.size()) / sizeof(float) + 16);
+    void* aligned = workspace.data();
+    std::size_t space = workspace.size() * sizeof(float);
+    std::align(64, space - 64, aligned, space);
+    Attention(isa, cache.view(), params, sequences, q.data(), out.data(),
+              {static_cast<std::byte*>(aligned), space}, pool);
+    EXPECT_TRUE(SameBits(expected, out)) << IsaName(isa);
+  }
+}
+
+// A window's layer gives its old blocks back: their entries are -1 and are never read.
+TEST_P(AttentionIsaTest, BlocksOutsideTheWindowAreNotRead) {
+  const AttentionShape shape{
+      .type = GetParam(), .head_dim = 64, .block_size = 32, .window = 70, .length = 650};
+  ThreadPool pool(2);
+  for (const Isa isa : AllIsas()) {
+    TestCache cache(shape, 5);
+    cache.StoreRows(isa, 0, shape.length, pool);
+    const std::vector<float> expected = cache.Attend(isa, 600, 50, pool);
+    for (std::size_t block = 0; block < (600 - 70 + 1) / 32; ++block) cache.table()[block] = -1;
+    EXPECT_TRUE(SameBits(expected, cache.Attend(isa, 600, 50, pool))) << IsaName(isa);
+  }
+}
+
+// Keys and values after a row's position, stored or stale, don't reach its bits.
+TEST_P(AttentionIsaTest, LaterTokensChangeNothing) {
+  const AttentionShape shape{.type = GetParam(), .head_dim = 64, .length = 90};
+  ThreadPool pool(1);
+  for (const Isa isa : AllIsas()) {
+    TestCache cache(shape, 6);
+    cache.StoreRows(isa, 0, 37, pool);
+    const std::vector<float> before = cache.Attend(isa, 20, 17, pool);
+    cache.StoreRows(isa, 37, 53, pool);
+    EXPECT_TRUE(SameBits(before, cache.Attend(isa, 20, 17, pool))) << IsaName(isa);
+  }
+}
+
+RC_GTEST_PROP(AttentionIsaProperty, AnyChunkingThreadsAndBlocksGiveThePrefillsBits, ()) {
+  AttentionShape shape;
+  shape.type = *rc::gen::element(KvType::kBf16, KvType::kF16, KvType::kF32, KvType::kQ8_0);
+  shape.head_dim = *rc::gen::element(32, 64, 96);
+  shape.kv_heads = *rc::gen::inRange(1, 4);
+  shape.group = *rc::gen::inRange(1, 6);
+  shape.window = *rc::gen::element<std::int64_t>(0, 0, 1, 20, 32, 100, 513);
+  shape.length = *rc::gen::element<std::int64_t>(40, 100, 200, 530);
+  const auto seed = *rc::gen::arbitrary<unsigned>();
+  ThreadPool one(1);
+  TestCache whole(shape, seed);
+  const Isa best = AllIsas().back();
+  const std::vector<float> expected = whole.Forward(best, {shape.length}, one);
+
+  shape.block_size = *rc::gen::element(16, 32, 64);
+  std::vector<std::int64_t> chunks;
+  for (std::int64_t left = shape.length; left > 0; left -= chunks.back()) {
+    const std::int64_t most = *rc::gen::element<std::int64_t>(1, 7, 33, 64, 600);
+    chunks.push_back(std::min(left, *rc::gen::inRange<std::int64_t>(1, most + 1)));
+  }
+  ThreadPool pool(*rc::gen::inRange(1, 4));
+  const Isa isa =
+      shape.length <= 100 ? *rc::gen::elementOf(AllIsas()) : *rc::gen::elementOf(VectorIsas());
+  TestCache chunked(shape, seed);
+  RC_ASSERT(SameBits(expected, chunked.Forward(isa, chunks, pool)));
 }
 
 INSTANTIATE_TEST_SUITE_P(KvTypes, AttentionIsaTest,

@@ -33,6 +33,37 @@ class AttentionSimd {
     }
   }
 
+  // ---- Prefetch: a decode step reads each tile once, from wherever it lies ----
+
+  template <KvType kType>
+  static std::int64_t TileBytes(std::int64_t head_dim) {
+    if constexpr (kType == KvType::kF32) return head_dim * kHalf * 4;
+    if constexpr (kType == KvType::kQ8_0) return head_dim * (kHalf + 1);
+    return head_dim * kHalf * 2;
+  }
+
+  // Piece `piece` of `pieces` of the tile that is `ahead` bytes from each half: while this piece is
+  // computed, that one comes.
+  template <KvType kType>
+  static void PrefetchPiece(const std::byte* const (&tile)[2], const std::int64_t (&ahead)[2],
+                            std::int64_t head_dim, std::int64_t piece, std::int64_t pieces) {
+    const std::int64_t bytes = TileBytes<kType>(head_dim);
+    for (int half = 0; half < 2; ++half) {
+      if (ahead[half] == 0) continue;
+      const std::byte* next = tile[half] + ahead[half];
+      for (std::int64_t at = piece * bytes / pieces; at < (piece + 1) * bytes / pieces; at += 64) {
+        __builtin_prefetch(next + at);
+      }
+    }
+  }
+
+  template <KvType kType>
+  static void PrefetchKeys(const AttentionTile& tile, int column, std::int64_t head_dim,
+                           std::int64_t chunk) {
+    if (column != 0) return;  // once a tile
+    PrefetchPiece<kType>(tile.k, tile.k_ahead, head_dim, chunk / 32, head_dim / 32);
+  }
+
   // ---- Scores ----
 
   // kVectors vectors of tokens side by side in a row of p.
@@ -44,7 +75,8 @@ class AttentionSimd {
   };
 
   template <int R, int kVectors>
-  static void ScoresBf16(const AttentionRows& rows, int row, const Columns<kVectors>& columns) {
+  static void ScoresBf16(const AttentionRows& rows, const AttentionTile& tile, int row,
+                         const Columns<kVectors>& columns) {
     const std::int64_t head_dim = rows.head_dim;
     const float* q = rows.q + row * head_dim;
     Float c[R][kVectors];
@@ -54,6 +86,7 @@ class AttentionSimd {
       for (int g = 0; g < kVectors; ++g) c[r][g] = V::Zero();
     }
     for (std::int64_t chunk = 0; chunk < head_dim; chunk += 32) {
+      if (row == tile.row_begin) PrefetchKeys<KvType::kBf16>(tile, columns.column, head_dim, chunk);
       Float even[R][kVectors];
       Float odd[R][kVectors];
 #pragma GCC unroll 8
@@ -66,8 +99,8 @@ class AttentionSimd {
         Float k_odd[kVectors];
 #pragma GCC unroll 2
         for (int g = 0; g < kVectors; ++g) {
-          const Float words =
-              V::LoadWords(columns.tile[g] + (d / 2 * kHalf + columns.token[g]) * 4);
+          const std::byte* at = columns.tile[g] + (d / 2 * kHalf + columns.token[g]) * 4;
+          const Float words = V::LoadWords(at);
           k_even[g] = V::LowBf16(words);
           k_odd[g] = V::HighBf16(words);
         }
@@ -94,7 +127,8 @@ class AttentionSimd {
   }
 
   template <KvType kType, int R, int kVectors>
-  static void ScoresF32(const AttentionRows& rows, int row, const Columns<kVectors>& columns) {
+  static void ScoresF32(const AttentionRows& rows, const AttentionTile& tile, int row,
+                        const Columns<kVectors>& columns) {
     const std::int64_t head_dim = rows.head_dim;
     const float* q = rows.q + row * head_dim;
     Float c[R][kVectors];
@@ -104,6 +138,7 @@ class AttentionSimd {
       for (int g = 0; g < kVectors; ++g) c[r][g] = V::Zero();
     }
     for (std::int64_t chunk = 0; chunk < head_dim; chunk += 32) {
+      if (row == tile.row_begin) PrefetchKeys<kType>(tile, columns.column, head_dim, chunk);
       Float scale[kVectors];
 #pragma GCC unroll 2
       for (int g = 0; g < kVectors; ++g) {
@@ -142,11 +177,12 @@ class AttentionSimd {
   static void ScoresOfColumns(const AttentionRows& rows, const AttentionTile& tile,
                               const Columns<kVectors>& columns) {
     if constexpr (kType == KvType::kBf16) {
-      ForRowBlocks<V::kRows>(tile.row_begin, tile.row_end,
-                             [&]<int R>(int row) { ScoresBf16<R, kVectors>(rows, row, columns); });
+      ForRowBlocks<V::kRows>(tile.row_begin, tile.row_end, [&]<int R>(int row) {
+        ScoresBf16<R, kVectors>(rows, tile, row, columns);
+      });
     } else {
       ForRowBlocks<2 * V::kRows>(tile.row_begin, tile.row_end, [&]<int R>(int row) {
-        ScoresF32<kType, R, kVectors>(rows, row, columns);
+        ScoresF32<kType, R, kVectors>(rows, tile, row, columns);
       });
     }
   }
@@ -326,6 +362,8 @@ class AttentionSimd {
   template <KvType kType>
   static void Outputs(const AttentionRows& rows, const AttentionTile& tile) {
     for (std::int64_t d = 0; d < rows.head_dim; d += kColumns) {
+      PrefetchPiece<kType>(tile.v, tile.v_ahead, rows.head_dim, d / kColumns,
+                           rows.head_dim / kColumns);
       if constexpr (kType == KvType::kBf16) {
         ForRowBlocks<V::kRows>(tile.row_begin, tile.row_end,
                                [&]<int R>(int row) { OutputsBf16<R>(rows, tile, row, d); });
@@ -343,11 +381,12 @@ class AttentionSimd {
   template <KvType kType>
   static Float Elements(const std::byte* tile, std::int64_t head_dim, std::int64_t index,
                         Float scale) {
-    if constexpr (kType == KvType::kF32) return V::LoadWords(tile + index * 4);
-    if constexpr (kType == KvType::kF16) return V::LoadHalf(tile + index * 2);
-    if constexpr (kType == KvType::kQ8_0) {
-      return V::Mul(V::LoadInt8(tile + head_dim + index), scale);
-    }
+    const std::byte* at = kType == KvType::kQ8_0  ? tile + head_dim + index
+                          : kType == KvType::kF16 ? tile + index * 2
+                                                  : tile + index * 4;
+    if constexpr (kType == KvType::kQ8_0) return V::Mul(V::LoadInt8(at), scale);
+    if constexpr (kType == KvType::kF16) return V::LoadHalf(at);
+    return V::LoadWords(at);
   }
 
   template <KvType kType>

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "kernels/attention.h"
@@ -27,7 +28,7 @@ struct AttentionShape {
 
 class TestCache {
  public:
-  TestCache(const AttentionShape& shape, unsigned seed) : shape_(shape), random_(seed) {
+  TestCache(const AttentionShape& shape, unsigned seed) : shape_(shape) {
     const auto tile = static_cast<std::int64_t>(KvTileBytes(shape.type, shape.head_dim));
     const std::int64_t tiles = shape.block_size / kKvTileTokens;
     view_.block_size = shape.block_size;
@@ -41,12 +42,12 @@ class TestCache {
     const std::int64_t blocks = (shape.length + shape.block_size - 1) / shape.block_size;
     table_.resize(static_cast<std::size_t>(blocks));
     std::iota(table_.begin(), table_.end(), 1);
-    std::shuffle(table_.begin(), table_.end(), random_);
+    std::shuffle(table_.begin(), table_.end(), std::mt19937(seed));
     arena_.assign(static_cast<std::size_t>((blocks + 2) * view_.block_stride), std::byte{0xff});
     view_.base = arena_.data();
-    q_ = Normal(shape.length * shape.kv_heads * shape.group * shape.head_dim, 1.0F);
-    k_ = Normal(shape.length * shape.kv_heads * shape.head_dim, 2.0F);
-    v_ = Normal(shape.length * shape.kv_heads * shape.head_dim, 1.0F);
+    q_ = Normal(seed + 1, shape.length * q_width(), 1.0F);
+    k_ = Normal(seed + 2, shape.length * kv_width(), 2.0F);
+    v_ = Normal(seed + 3, shape.length * kv_width(), 1.0F);
   }
   TestCache(const TestCache&) = delete;
   TestCache& operator=(const TestCache&) = delete;
@@ -64,10 +65,15 @@ class TestCache {
   }
   const KvView& view() const { return view_; }
   const std::vector<std::byte>& arena() const { return arena_; }
-  const std::vector<std::int32_t>& table() const { return table_; }
+  std::vector<std::int32_t>& table() { return table_; }
+  std::byte* block(std::size_t index) { return arena_.data() + table_[index] * view_.block_stride; }
   const std::vector<float>& q() const { return q_; }
   const std::vector<float>& k() const { return k_; }
   const std::vector<float>& v() const { return v_; }
+
+  AttentionSequence Sequence(std::int64_t first, std::int64_t rows) const {
+    return {.block_table = table_.data(), .first_position = first, .first_row = 0, .rows = rows};
+  }
 
   void StoreRows(Isa isa, std::int64_t first, std::int64_t rows, ThreadPool& pool) {
     const AttentionSequence sequence = Sequence(first, rows);
@@ -90,7 +96,7 @@ class TestCache {
     return out;
   }
 
-  // Stores and attends chunk after chunk.
+  // Stores and attends chunk after chunk: the outputs of all rows.
   std::vector<float> Forward(Isa isa, const std::vector<std::int64_t>& chunks, ThreadPool& pool) {
     std::vector<float> out;
     std::int64_t first = 0;
@@ -104,19 +110,16 @@ class TestCache {
   }
 
  private:
-  AttentionSequence Sequence(std::int64_t first, std::int64_t rows) const {
-    return {.block_table = table_.data(), .first_position = first, .first_row = 0, .rows = rows};
-  }
-
-  std::vector<float> Normal(std::int64_t count, float deviation) {
+  // A longer stream of the same seed begins with the shorter one: so do a longer sequence's rows.
+  static std::vector<float> Normal(unsigned seed, std::int64_t count, float deviation) {
+    std::mt19937 random(seed);
     std::normal_distribution<float> normal(0.0F, deviation);
     std::vector<float> values(static_cast<std::size_t>(count));
-    for (float& value : values) value = normal(random_);
+    for (float& value : values) value = normal(random);
     return values;
   }
 
   AttentionShape shape_;
-  std::mt19937 random_;
   KvView view_;
   std::vector<std::int32_t> table_;
   std::vector<std::byte> arena_;
@@ -124,6 +127,10 @@ class TestCache {
   std::vector<float> k_;
   std::vector<float> v_;
 };
+
+inline bool SameBits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
 
 }  // namespace folio
 

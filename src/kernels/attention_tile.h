@@ -31,6 +31,9 @@ struct AttentionRows {
 struct AttentionTile {
   const std::byte* k[2] = {};
   const std::byte* v[2] = {};
+  // Bytes from each half to the same half of the tile that comes next, to prefetch; 0 = none.
+  std::int64_t k_ahead[2] = {};
+  std::int64_t v_ahead[2] = {};
   std::int64_t first_position = 0;
   std::int64_t window = 0;  // 0 = all
   // Rows [row_begin, row_end) see at least one key of the tile; the others' state is not touched.

@@ -15,6 +15,7 @@ namespace folio {
 
 class GuardedFloats {
  public:
+  explicit GuardedFloats(const std::vector<float>& values) : GuardedFloats(std::span(values)) {}
   explicit GuardedFloats(std::span<const float> values) : count_(values.size()) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t bytes = (count_ * sizeof(float) + page - 1) / page * page;
