@@ -31,14 +31,18 @@ class ChatTemplate {
 
   // The conversation as tokens. `messages_json` is a JSON array of message objects, `extra_json` an
   // object of further template variables (tools, documents, flags) or empty. Control tokens come
-  // from the template only: spellings in callers' values stay text.
+  // from the template only: spellings in callers' values stay text. Arguments of tool calls given
+  // as JSON text become objects, and lists of text parts become text where the template can't take
+  // lists. BOS is put first where the model wants it and the template doesn't write it. Thread
+  // safe.
   Result<std::vector<TokenId>> Render(const Tokenizer& tokenizer, std::string_view messages_json,
                                       std::string_view extra_json,
                                       bool add_generation_prompt) const;
   Result<std::vector<TokenId>> Render(const Tokenizer& tokenizer,
                                       const std::vector<ChatMessage>& messages,
                                       bool add_generation_prompt) const;
-  // The text only, as Hugging Face's apply_chat_template(tokenize=False) gives it.
+  // The text only, as Hugging Face's apply_chat_template(tokenize=False) gives it, with nothing
+  // about the conversation changed: for people to read and for tests, not to be tokenised.
   Result<std::string> RenderText(std::string_view messages_json, std::string_view extra_json,
                                  bool add_generation_prompt) const;
 

@@ -1,0 +1,135 @@
+/* The C ABI of the Rust bridge: Hugging Face's `tokenizers` and `minijinja`.
+ *
+ * Ownership: a FolioBytes is borrowed for the call; the bridge copies what it keeps. A FolioBuffer
+ * or FolioIds that a call filled belongs to the caller, who frees it with the matching function; a
+ * buffer must be zeroed before its first use, and a call that fails fills `error` only. Handles are
+ * freed with their own function and may be used from several threads at once.
+ *
+ * No call unwinds into C: a panic inside becomes an error whose text starts with "panic: ". Text is
+ * UTF-8 both ways; other bytes are an error. */
+#ifndef FOLIO_BRIDGE_H_
+#define FOLIO_BRIDGE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct FolioBytes {
+  const uint8_t* data;
+  size_t size;
+} FolioBytes;
+
+typedef struct FolioBuffer {
+  uint8_t* data;
+  size_t size;
+  size_t capacity;
+} FolioBuffer;
+void folio_buffer_free(FolioBuffer* buffer);
+
+typedef struct FolioIds {
+  uint32_t* data;
+  size_t size;
+  size_t capacity;
+} FolioIds;
+void folio_ids_free(FolioIds* ids);
+
+/* ---- tokenizers ---- */
+
+typedef struct FolioTokenizer FolioTokenizer;
+
+/* A byte-pair encoder made from a model file's tables. It knows no added tokens: callers cut the
+ * text at special tokens themselves and give it the stretches between. */
+typedef struct FolioBpeSpec {
+  const FolioBytes* tokens; /* id = index; of equal spellings the lowest id encodes; one whose data
+                             * is null is never formed from text */
+  size_t token_count;
+  const FolioBytes* merges; /* "left right", cut at the first space that isn't the first character;
+                             * rank = index */
+  size_t merge_count;
+  const FolioBytes* splits; /* regular expressions; each cuts every piece into matches and gaps */
+  size_t split_count;
+  int32_t byte_level;    /* map bytes to GPT-2's printable characters after splitting */
+  int32_t ignore_merges; /* a whole piece that is a token wins before any merge */
+  int32_t byte_fallback; /* unknown characters become <0xXX> tokens */
+  int32_t compose;       /* compose characters (NFC) first */
+  int64_t unknown_id;    /* for what nothing covers; runs are fused; -1: dropped */
+} FolioBpeSpec;
+
+FolioTokenizer* folio_tokenizer_from_bpe(const FolioBpeSpec* spec, FolioBuffer* error);
+
+/* A Hugging Face tokenizer.json. */
+FolioTokenizer* folio_tokenizer_from_json(FolioBytes json, FolioBuffer* error);
+
+void folio_tokenizer_free(FolioTokenizer* tokenizer);
+
+/* Ids of `text`. `parse_special` concerns tokenizer.json only: whether spellings of special tokens
+ * become those tokens; `add_special` adds what its post-processor adds (BOS, EOS). 0 on success. */
+int32_t folio_tokenizer_encode(const FolioTokenizer* tokenizer, FolioBytes text,
+                               int32_t parse_special, int32_t add_special, FolioIds* ids,
+                               FolioBuffer* error);
+
+/* One past the highest id. */
+size_t folio_tokenizer_size(const FolioTokenizer* tokenizer);
+
+/* How a token of tokenizer.json is spelled and what kind it is. */
+enum { FOLIO_TOKEN_ABSENT = 0, FOLIO_TOKEN_NORMAL = 1, FOLIO_TOKEN_ADDED = 2, FOLIO_TOKEN_SPECIAL = 3 };
+int32_t folio_tokenizer_token(const FolioTokenizer* tokenizer, uint32_t id, FolioBuffer* spelling);
+
+/* Whether tokenizer.json's decoder maps GPT-2's printable characters back to bytes; whether it
+ * drops a leading space of the text. */
+int32_t folio_tokenizer_byte_level(const FolioTokenizer* tokenizer);
+int32_t folio_tokenizer_strips_leading_space(const FolioTokenizer* tokenizer);
+
+/* ---- chat templates ---- */
+
+typedef struct FolioTemplate FolioTemplate;
+
+/* Compiles a template as Hugging Face's Jinja settings read it. `markers` are the spellings that
+ * only the template itself may produce: see folio_template_render. */
+FolioTemplate* folio_template_new(FolioBytes source, const FolioBytes* markers, size_t marker_count,
+                                  FolioBuffer* error);
+void folio_template_free(FolioTemplate* compiled);
+
+typedef struct FolioRenderInput {
+  FolioBytes messages; /* a JSON array */
+  FolioBytes extra;    /* a JSON object of further variables, or empty */
+  FolioBytes bos_token;
+  FolioBytes eos_token;
+  int32_t add_generation_prompt;
+  int32_t protect;         /* see folio_template_render */
+  int32_t join_text_parts; /* a content that is a list of text parts becomes their text */
+  int32_t parse_arguments; /* tool calls' arguments given as JSON text become objects */
+} FolioRenderInput;
+
+typedef struct FolioRenderLimits {
+  uint64_t fuel;       /* minijinja's measure of work, about 64 bytes of data each; the size of the
+                        * input is added */
+  size_t output_bytes; /* a longer rendering is an error */
+  size_t input_bytes;  /* longer messages and variables are refused before they are parsed */
+} FolioRenderLimits;
+
+enum {
+  FOLIO_RENDER_OK = 0,
+  FOLIO_RENDER_BAD_CONTEXT = 1, /* the messages or variables can't be used */
+  FOLIO_RENDER_RAISED = 2,      /* the template called raise_exception */
+  FOLIO_RENDER_FAILED = 3,      /* any other error of the template */
+  FOLIO_RENDER_LIMIT = 4,       /* out of fuel, or too much output */
+};
+
+/* Renders a conversation. With `protect`, markers spelled inside strings of the messages and the
+ * variables are broken with a private-use character that occurs nowhere in them, so that the
+ * rendered text holds a marker only where the template wrote it; `pieces` then gets the end offset
+ * of each piece of `text`, alternately plain text (perhaps empty) and a marker, and the breaking
+ * character is gone from `text`. Without `protect` `pieces` is left empty and may be null. */
+int32_t folio_template_render(const FolioTemplate* compiled, const FolioRenderInput* input,
+                              const FolioRenderLimits* limits, FolioBuffer* text, FolioIds* pieces,
+                              FolioBuffer* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FOLIO_BRIDGE_H_ */

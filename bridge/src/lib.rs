@@ -1,0 +1,9 @@
+//! The bridge from Folio's C++ to the Rust crates it builds on; include/folio_bridge.h is its
+//! contract.
+#![allow(clippy::missing_safety_doc)]
+
+mod ffi;
+mod markers;
+mod python;
+mod template;
+mod tokenizer;
