@@ -140,7 +140,7 @@ constexpr PreTokenizer kPreTokenizers[] = {
     {.name = "glm4", .splits = kLlama3Splits, .ignore_merges = true},
     {.name = "glm5", .splits = kLlama3Splits, .ignore_merges = true},
     {.name = "qwen2", .splits = kQwen2Splits, .compose = true},
-    {.name = "qwen35", .splits = kQwen35Splits, .compose = true},
+    {.name = "qwen35", .splits = kQwen35Splits},
     {.name = "deepseek-r1-qwen", .splits = kQwen2Splits},
     {.name = "stablelm2", .splits = kQwen2Splits},
     {.name = "megrez", .splits = kQwen2Splits},

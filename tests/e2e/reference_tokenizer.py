@@ -93,7 +93,7 @@ def build(metadata, llama_vocab_source=""):
         tokenizer = Tokenizer(models.BPE(vocab, [cut_merge(m) for m in metadata["tokenizer.ggml.merges"]], fuse_unk=True,
                                          ignore_merges=pre == "llama-bpe"))
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(pre_tokenizer_parts(pre, llama_vocab_source))
-        if pre in ("qwen2", "qwen35"):
+        if pre == "qwen2":
             tokenizer.normalizer = normalizers.NFC()
     else:
         if model == "gemma4":

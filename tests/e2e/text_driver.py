@@ -22,7 +22,7 @@ def ask(mode, model, requests, timeout=300):
     """The replies to all requests, in order."""
     done = subprocess.run([driver_path(), mode, model], input="".join(json.dumps(r) + "\n" for r in requests), text=True,
                           capture_output=True, timeout=timeout, check=False)
-    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    replies = [json.loads(line) for line in done.stdout.split("\n")[:-1]]
     assert done.returncode == 0 and len(replies) == len(requests), (done.returncode, replies[-1:], done.stderr)
     return replies
 
