@@ -145,6 +145,8 @@ TEST(GgufRefusalTest, KeysAreCheckedText) {
   EXPECT_THAT(RefusalOf([](TestGguf& f) { f.AddString("", "x"); }), HasSubstr("metadata[1].key"));
   EXPECT_THAT(RefusalOf([](TestGguf& f) { f.AddString("a\nb", "x"); }),
               HasSubstr("not printable ASCII"));
+  EXPECT_THAT(RefusalOf([](TestGguf& f) { f.AddString("k\xff", "x"); }),
+              HasSubstr("\"k\\xff\" is not printable ASCII"));
   EXPECT_THAT(RefusalOf([](TestGguf& f) { f.AddString(std::string(1025, 'k'), "x"); }),
               HasSubstr("is 1025 bytes long"));
 }

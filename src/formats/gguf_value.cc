@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <sstream>
 #include <string_view>
-#include <type_traits>
+
+#include "formats/utf8.h"
 
 namespace folio {
 namespace {
@@ -12,6 +13,21 @@ std::string FloatText(double value) {
   std::ostringstream text;
   text << value;
   return text.str();
+}
+
+// Bytes that are no text: all but printable ASCII as \xNN.
+std::string EscapedBytes(std::string_view bytes) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      text += c;
+    } else {
+      text.append({'\\', 'x', kHex[byte >> 4], kHex[byte & 15]});
+    }
+  }
+  return text;
 }
 
 struct Describe {
@@ -55,7 +71,9 @@ std::string QuotedExcerpt(std::string_view text) {
     end = kLongest;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   }
-  return '"' + std::string(text.substr(0, end)) + '"' + (end < text.size() ? "..." : "");
+  const std::string_view excerpt = text.substr(0, end);
+  return '"' + (IsValidUtf8(excerpt) ? std::string(excerpt) : EscapedBytes(excerpt)) + '"' +
+         (end < text.size() ? "..." : "");
 }
 
 std::string DescribeGgufValue(const GgufValue& value) { return std::visit(Describe{}, value); }

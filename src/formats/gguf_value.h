@@ -26,7 +26,8 @@ enum class GgufValueType : std::uint32_t {
   kFloat64 = 12,
 };
 
-// Text of a file in quotes for an error: cut to some 40 bytes, at a character.
+// Text of a file in quotes for an error: cut to some 40 bytes, at a character; escaped if it is not
+// UTF-8.
 std::string QuotedExcerpt(std::string_view text);
 
 // The value with its type, short enough for an error: `the string "abc"`, `an array of 3 strings`.

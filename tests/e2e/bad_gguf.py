@@ -67,9 +67,9 @@ add_bytes("cut-tensor-count", lambda data, marks: data[:12], "header", "12 bytes
 add_bytes("cut-pair-count", lambda data, marks: data[:20], "header", "20 bytes")
 add_bytes("cut-after-header", lambda data, marks: data[:24], "metadata count", "0 bytes")
 add_cut("key-length", "key general.name", 4, "metadata", "bytes")
-add_cut("key", "key llama.block_count", 12, "metadata[3].key", "17 bytes")
-add_cut("value-type", "value llama.block_count", 2, "llama.block_count", "type")
-add_cut("value", "value llama.block_count", 6, "llama.block_count", "2 bytes")
+add_cut("key", "key tokenizer.ggml.bos_token_id", 12, "metadata[17].key", "27 bytes")
+add_cut("value-type", "value tokenizer.ggml.bos_token_id", 2, "tokenizer.ggml.bos_token_id", "type")
+add_cut("value", "value tokenizer.ggml.bos_token_id", 6, "tokenizer.ggml.bos_token_id", "2 bytes")
 add_cut("string", "value tokenizer.chat_template", 40, "tokenizer.chat_template", "bytes")
 add_cut("array-type", "value tokenizer.ggml.tokens", 6, "tokenizer.ggml.tokens", "type")
 add_cut("array-length", "value tokenizer.ggml.tokens", 10, "tokenizer.ggml.tokens", "length")
@@ -93,7 +93,7 @@ for count in (2**32, 2**61, HUGE):
     add(f"tensors-{count}", lambda f, n=count: setattr(f, "tensor_count", n), "tensor count", str(count), "show")
     add(f"pairs-{count}", lambda f, n=count: setattr(f, "pair_count", n), "metadata count", str(count), "show")
 add("one-tensor-too-many", lambda f: setattr(f, "tensor_count", len(f.tensors) + 1), "tensors[11]", "", "show")
-add("one-pair-too-few", lambda f: setattr(f, "pair_count", len(f.pairs) - 1), "tensors[0]", "", "show")
+add("one-pair-too-few", lambda f: setattr(f, "pair_count", len(f.pairs) - 1), "tokenizer.chat_template", "dimensions", "show")
 
 # Keys and values.
 def key_length(data, marks):
