@@ -39,7 +39,9 @@ struct KvView {
 };
 
 // Bytes of one K tile, or one V tile, of 16 tokens.
-std::size_t KvTileBytes(KvType type, int head_dim);
+constexpr std::size_t KvTileBytes(KvType type, int head_dim) {
+  return KvVectorBytes(type, head_dim) * kKvTileTokens;
+}
 
 // The rows of one sequence in a call: query rows [first_row, first_row + rows) at absolute
 // positions [first_position, first_position + rows). block_table[i] is the block of positions

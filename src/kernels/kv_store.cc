@@ -132,20 +132,6 @@ void StoreTile(const KvView& kv, const AttentionSequence& sequence, const TileRo
 
 }  // namespace
 
-std::size_t KvTileBytes(KvType type, int head_dim) {
-  const auto elements = static_cast<std::size_t>(head_dim) * kKvTileTokens;
-  switch (type) {
-    case KvType::kF32:
-      return elements * 4;
-    case KvType::kBf16:
-    case KvType::kF16:
-      return elements * 2;
-    case KvType::kQ8_0:
-      break;
-  }
-  return elements + elements / kGroup * 2;
-}
-
 void StoreKv(Isa /*isa*/, const KvView& kv, std::span<const AttentionSequence> sequences,
              const float* k, const float* v, ThreadPool& pool) {
   std::int64_t tiles = 0;

@@ -19,7 +19,7 @@ namespace folio {
 namespace {
 
 constexpr std::int64_t kChunkBytes =
-    512 << 10;  // of the file, read and packed by one thread while it is in its cache
+    192 << 10;  // of the file, read and packed by one thread while it is in its cache
 
 // Which tensor becomes which matrix or vector; built before a byte is reserved, so that a bad file
 // costs nothing.
