@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/product.h"
-#include "kernels/product_test_support.h"
+#include "kernels/product_testing.h"
 
 namespace folio {
 namespace {

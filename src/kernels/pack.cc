@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/pack_codes.h"
+#include "kernels/pack_strip.h"
 #include "kernels/packed_layout.h"
 #include "kernels/product.h"
 
@@ -42,48 +43,6 @@ void WriteRecord(const PackedFormat& format, const std::uint8_t* codes, int lane
   }
 }
 
-// Copies one row's scales to the unit's head and body.
-void WriteScales(const PackedFormat& format, const std::uint8_t* file_block, int lane,
-                 std::byte* head, std::byte* body) {
-  if (format.type == GgmlType::kMXFP4) {
-    head[lane] = static_cast<std::byte>(file_block[0]);
-    return;
-  }
-  const FileScales from = FileScaleOffsets(format.type);
-  std::memcpy(head + lane * 2, file_block + from.first, 2);
-  if (from.second >= 0) std::memcpy(head + (kLanes + lane) * 2, file_block + from.second, 2);
-  if (from.sub < 0) return;
-  const std::uint8_t* sub = file_block + from.sub;
-  if (format.groups == 2 && format.scale_bytes == 16 * kLanes) {
-    for (int g = 0; g < 16; ++g) body[g * kLanes + lane] = static_cast<std::byte>(sub[g]);
-  } else {
-    for (int dword = 0; dword < format.scale_bytes / 64; ++dword)
-      std::memcpy(body + dword * 64 + lane * 4, sub + dword * 4, 4);
-  }
-}
-
-void PackQuantised(const PackedFormat& format, const std::byte* file_rows, std::int64_t rows,
-                   std::int64_t k, std::byte* strip) {
-  const GgmlTypeInfo& info = TypeInfo(format.type);
-  const std::int64_t units = k / info.block_elements;
-  const std::uint8_t flip = StoredFlip(format.type);
-  for (std::int64_t unit = 0; unit < units; ++unit) {
-    std::byte* head = strip + HeadOffset(format, unit);
-    std::byte* body = strip + BodyOffset(format, unit);
-    for (int lane = 0; lane < rows; ++lane) {
-      const auto* block = reinterpret_cast<const std::uint8_t*>(file_rows + (lane * units + unit) *
-                                                                                info.block_bytes);
-      WriteScales(format, block, lane, head, body);
-      for (int j = 0; j < format.unit_blocks; ++j) {
-        std::uint8_t codes[32];
-        ReadCodes(format.type, block, j, codes);
-        for (std::uint8_t& code : codes) code ^= flip;
-        WriteRecord(format, codes, lane, body + format.scale_bytes + j * BlockBytes(format));
-      }
-    }
-  }
-}
-
 void PackFloats(std::int64_t element_bytes, const std::byte* file_rows, std::int64_t rows,
                 std::int64_t k, std::byte* strip) {
   for (std::int64_t lane = 0; lane < rows; ++lane) {
@@ -97,6 +56,29 @@ void PackFloats(std::int64_t element_bytes, const std::byte* file_rows, std::int
 
 }  // namespace
 
+void PackStripScalar(GgmlType type, const std::byte* file_rows, std::int64_t rows,
+                     std::int64_t units, std::byte* strip) {
+  const PackedFormat& format = *FindPackedFormat(type);
+  const std::int64_t block_bytes = TypeInfo(type).block_bytes;
+  std::memset(strip, 0, static_cast<std::size_t>(units * UnitBytes(format)));
+  const std::uint8_t flip = StoredFlip(type);
+  for (std::int64_t unit = 0; unit < units; ++unit) {
+    std::byte* head = strip + HeadOffset(format, unit);
+    std::byte* body = strip + BodyOffset(format, unit);
+    for (int lane = 0; lane < rows; ++lane) {
+      const auto* block =
+          reinterpret_cast<const std::uint8_t*>(file_rows + (lane * units + unit) * block_bytes);
+      PackScales(format, block, lane, head, body);
+      for (int j = 0; j < format.unit_blocks; ++j) {
+        std::uint8_t codes[32];
+        ReadCodes(type, block, j, codes);
+        for (std::uint8_t& code : codes) code ^= flip;
+        WriteRecord(format, codes, lane, body + format.scale_bytes + j * BlockBytes(format));
+      }
+    }
+  }
+}
+
 std::size_t PackedStripBytes(GgmlType type, std::int64_t k) {
   const GgmlTypeInfo& info = TypeInfo(type);
   const std::int64_t bytes = k / info.block_elements * info.block_bytes * kLanes;
@@ -109,11 +91,18 @@ std::size_t PackedBytes(GgmlType type, std::int64_t n, std::int64_t k) {
 
 void PackStrip(GgmlType type, const std::byte* file_rows, std::int64_t rows, std::int64_t k,
                std::byte* packed_strip) {
-  std::memset(packed_strip, 0, PackedStripBytes(type, k));
-  if (const PackedFormat* format = FindPackedFormat(type)) {
-    PackQuantised(*format, file_rows, rows, k, packed_strip);
+  const GgmlTypeInfo& info = TypeInfo(type);
+  const std::int64_t units = k / info.block_elements;
+  const std::size_t strip_bytes = PackedStripBytes(type, k);
+  const auto used = static_cast<std::size_t>(units * info.block_bytes * kLanes);
+  std::memset(packed_strip + used, 0, strip_bytes - used);
+  if (FindPackedFormat(type) == nullptr) {
+    if (rows < kLanes) std::memset(packed_strip, 0, used);
+    PackFloats(info.block_bytes, file_rows, rows, k, packed_strip);
+  } else if (rows == kLanes && CpuHas(Isa::kAvx2)) {
+    PackWholeStripAvx2(type, file_rows, units, info.block_bytes, packed_strip);
   } else {
-    PackFloats(TypeInfo(type).block_bytes, file_rows, rows, k, packed_strip);
+    PackStripScalar(type, file_rows, rows, units, packed_strip);
   }
 }
 

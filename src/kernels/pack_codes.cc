@@ -100,25 +100,4 @@ std::uint8_t StoredFlip(GgmlType type) {
   }
 }
 
-FileScales FileScaleOffsets(GgmlType type) {
-  switch (type) {
-    case GgmlType::kQ4_1:
-    case GgmlType::kQ5_1:
-      return {0, 2, -1};
-    case GgmlType::kQ2_K:
-      return {80, 82, 0};
-    case GgmlType::kQ3_K:
-      return {108, -1, 96};
-    case GgmlType::kQ4_K:
-    case GgmlType::kQ5_K:
-      return {0, 2, 4};
-    case GgmlType::kQ6_K:
-      return {208, -1, 192};
-    case GgmlType::kIQ4_XS:
-      return {0, 2, 4};
-    default:
-      return {0, -1, -1};
-  }
-}
-
 }  // namespace folio

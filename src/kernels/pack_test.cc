@@ -2,9 +2,10 @@
 
 #include <vector>
 
+#include "kernels/pack_strip.h"
 #include "kernels/packed_layout.h"
 #include "kernels/product.h"
-#include "kernels/product_test_support.h"
+#include "kernels/product_testing.h"
 #include "quant/dequantize.h"
 
 namespace folio {
@@ -50,6 +51,26 @@ TEST(Pack, UnpackedRowsAreTheDequantisedRows) {
           ASSERT_TRUE(test::SameBits(out.span(), wanted)) << test::CaseName(info.type, row, n, k);
         }
       }
+    }
+  }
+}
+
+TEST(Pack, VectorPackingGivesThePlainBytes) {
+  if (!CpuHas(Isa::kAvx2)) return;
+  test::Random random(3);
+  for (const PackedFormat& format : kPackedFormats) {
+    const GgmlTypeInfo& info = TypeInfo(format.type);
+    for (const std::int64_t units : {1, 2, 5}) {
+      const std::int64_t k = units * info.block_elements;
+      const std::vector<std::byte> rows = test::RandomFileRows(random, format.type, kLanes, k);
+      const test::Guarded<std::byte> source(rows.size());
+      std::memcpy(source.data(), rows.data(), rows.size());
+      const test::Guarded<std::byte> plain(PackedStripBytes(format.type, k));
+      const test::Guarded<std::byte> fast(PackedStripBytes(format.type, k));
+      PackStripScalar(format.type, source.data(), kLanes, units, plain.data());
+      PackWholeStripAvx2(format.type, source.data(), units, info.block_bytes, fast.data());
+      const auto used = static_cast<std::size_t>(units * UnitBytes(format));
+      EXPECT_EQ(std::memcmp(plain.data(), fast.data(), used), 0) << info.name << " " << units;
     }
   }
 }

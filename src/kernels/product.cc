@@ -25,14 +25,13 @@ struct Cut {
 constexpr std::int64_t kRowGroupBytes = 1 << 20;
 // A task is at least this many bytes of weights times rows, lest claiming it shows.
 constexpr std::int64_t kTasksPerThread = 8;
-constexpr std::int64_t kMaxRowGroup = 128;
 
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t RowsPerTask(std::int64_t rows, std::int64_t k) {
   const std::int64_t row_bytes = CeilDiv(k, 32) * kActivationBlockBytes;
   const std::int64_t fitting =
-      std::clamp(kRowGroupBytes / row_bytes, std::int64_t{kTileRows}, kMaxRowGroup);
+      std::clamp(kRowGroupBytes / row_bytes, std::int64_t{kTileRows}, std::int64_t{kMaxSliceRows});
   return std::min(rows, fitting / kTileRows * kTileRows);
 }
 
@@ -90,8 +89,20 @@ void Multiply(Isa isa, const Activations& x, std::span<const ProductTarget> targ
   });
 }
 
-SliceKernel ProductKernel(Isa, GgmlType) { return MultiplySliceScalar; }
+SliceKernel ProductKernel(Isa isa, GgmlType) {
+  switch (isa) {
+    case Isa::kScalar:
+      return MultiplySliceScalar;
+    case Isa::kAvx2:
+      return MultiplySliceAvx2;
+    case Isa::kAvx512:
+      return MultiplySliceAvx512;
+  }
+  return MultiplySliceScalar;
+}
 
-bool ProductHasPath(GgmlType, Isa isa) { return isa == Isa::kScalar; }
+bool ProductHasPath(GgmlType type, Isa isa) {
+  return isa == Isa::kScalar || ProductKernel(isa, type) != MultiplySliceScalar;
+}
 
 }  // namespace folio

@@ -10,6 +10,9 @@
 
 namespace folio {
 
+// The most activation rows in a slice: its partial sums wait on the stack.
+constexpr int kMaxSliceRows = 128;
+
 // y[r * ldy + n] for output rows n of strips [strip_begin, strip_end) and activation rows r in
 // [row_begin, row_end). Plain data: ISA files include it.
 struct ProductSlice {

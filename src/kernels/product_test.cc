@@ -7,7 +7,7 @@
 
 #include "kernels/activations.h"
 #include "kernels/product_slice.h"
-#include "kernels/product_test_support.h"
+#include "kernels/product_testing.h"
 #include "quant/dequantize.h"
 
 namespace folio {
@@ -216,7 +216,9 @@ TEST(Product, NanActivationsReachEveryOutputOfTheirRowOnly) {
 TEST(Product, AForcedIsaRunsItsOwnPath) {
   for (const GgmlTypeInfo& info : AllGgmlTypes()) {
     EXPECT_EQ(ProductKernel(Isa::kScalar, info.type), &MultiplySliceScalar);
-    EXPECT_TRUE(ProductHasPath(info.type, Isa::kScalar)) << info.name;
+    EXPECT_EQ(ProductKernel(Isa::kAvx2, info.type), &MultiplySliceAvx2);
+    EXPECT_EQ(ProductKernel(Isa::kAvx512, info.type), &MultiplySliceAvx512);
+    for (const Isa isa : kIsas) EXPECT_TRUE(ProductHasPath(info.type, isa)) << info.name;
   }
 }
 

@@ -1,7 +1,7 @@
 // What the tests of the products share: random weights in file form, activations, and buffers that
 // end at a page no one may touch.
-#ifndef FOLIO_KERNELS_PRODUCT_TEST_SUPPORT_H_
-#define FOLIO_KERNELS_PRODUCT_TEST_SUPPORT_H_
+#ifndef FOLIO_KERNELS_PRODUCT_TESTING_H_
+#define FOLIO_KERNELS_PRODUCT_TESTING_H_
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -174,4 +174,4 @@ inline std::string CaseName(GgmlType type, std::int64_t rows, std::int64_t n, st
 
 }  // namespace folio::test
 
-#endif  // FOLIO_KERNELS_PRODUCT_TEST_SUPPORT_H_
+#endif  // FOLIO_KERNELS_PRODUCT_TESTING_H_
