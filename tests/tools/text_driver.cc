@@ -22,7 +22,7 @@
 
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;  // templates print members in their order
 
 json ToJson(const folio::Error& error) {
   return {{"error", error.Message()}, {"kind", static_cast<int>(error.kind)}};
