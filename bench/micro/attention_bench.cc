@@ -43,7 +43,7 @@ class Cache {
  public:
   Cache(const Model& model, int layers, KvType type, std::int64_t length, ThreadPool& pool) {
     const auto tile = static_cast<std::int64_t>(KvTileBytes(type, model.head_dim));
-    view_ = {.block_stride = layers * model.kv_heads * 2 * tile,
+    view_ = {.block_stride = model.layers * model.kv_heads * 2 * tile,
              .head_stride = 2 * tile,
              .v_offset = tile,
              .block_size = kKvTileTokens,

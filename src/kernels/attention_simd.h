@@ -24,44 +24,28 @@ class AttentionSimd {
   static constexpr int kColumns = 2 * kLanes;  // of a register block of outputs
   static constexpr float kMinusInfinity = -__builtin_inff();
 
-  // body.template operator()<R>(row) for row blocks of [begin, end), R <= kMost each.
-  template <int kMost, typename Body>
+  // body.template operator()<first, R>(row) for row blocks of [begin, end), R <= kMost each;
+  // `first` is true for the one at `begin`.
+  template <int kMost, bool kFirst = true, typename Body>
   static void ForRowBlocks(int begin, int end, const Body& body) {
-    for (; begin + kMost <= end; begin += kMost) body.template operator()<kMost>(begin);
-    if constexpr (kMost > 1) {
-      if (begin < end) ForRowBlocks<kMost - 1>(begin, end, body);
-    }
-  }
-
-  // ---- Prefetch: a decode step reads each tile once, from wherever it lies ----
-
-  template <KvType kType>
-  static std::int64_t TileBytes(std::int64_t head_dim) {
-    if constexpr (kType == KvType::kF32) return head_dim * kHalf * 4;
-    if constexpr (kType == KvType::kQ8_0) return head_dim * (kHalf + 1);
-    return head_dim * kHalf * 2;
-  }
-
-  // Piece `piece` of `pieces` of the tile that is `ahead` bytes from each half: while this piece is
-  // computed, that one comes.
-  template <KvType kType>
-  static void PrefetchPiece(const std::byte* const (&tile)[2], const std::int64_t (&ahead)[2],
-                            std::int64_t head_dim, std::int64_t piece, std::int64_t pieces) {
-    const std::int64_t bytes = TileBytes<kType>(head_dim);
-    for (int half = 0; half < 2; ++half) {
-      if (ahead[half] == 0) continue;
-      const std::byte* next = tile[half] + ahead[half];
-      for (std::int64_t at = piece * bytes / pieces; at < (piece + 1) * bytes / pieces; at += 64) {
-        __builtin_prefetch(next + at);
+    if (begin + kMost <= end) {
+      body.template operator()<kFirst, kMost>(begin);
+      for (begin += kMost; begin + kMost <= end; begin += kMost) {
+        body.template operator()<false, kMost>(begin);
       }
+      if constexpr (kMost > 1) {
+        if (begin < end) ForRowBlocks<kMost - 1, false>(begin, end, body);
+      }
+    } else if constexpr (kMost > 1) {
+      ForRowBlocks<kMost - 1, kFirst>(begin, end, body);
     }
   }
 
-  template <KvType kType>
-  static void PrefetchKeys(const AttentionTile& tile, int column, std::int64_t head_dim,
-                           std::int64_t chunk) {
-    if (column != 0) return;  // once a tile
-    PrefetchPiece<kType>(tile.k, tile.k_ahead, head_dim, chunk / 32, head_dim / 32);
+  // While a tile's first row block is computed, the next tile comes, line by line: a decode step
+  // has no other row block, and reads each tile once from wherever it lies.
+  template <bool kFirstBlock>
+  static void Prefetch(const std::byte* at) {
+    if constexpr (kFirstBlock) __builtin_prefetch(at);
   }
 
   // ---- Scores ----
@@ -70,13 +54,13 @@ class AttentionSimd {
   template <int kVectors>
   struct Columns {
     const std::byte* tile[kVectors];
-    int token[kVectors];  // first token, in its tile
-    int column;           // of p
+    int token[kVectors];           // first token, in its tile
+    std::int64_t ahead[kVectors];  // bytes from the tile to the next one
+    int column;                    // of p
   };
 
-  template <int R, int kVectors>
-  static void ScoresBf16(const AttentionRows& rows, const AttentionTile& tile, int row,
-                         const Columns<kVectors>& columns) {
+  template <bool kFirstBlock, int R, int kVectors>
+  static void ScoresBf16(const AttentionRows& rows, int row, const Columns<kVectors>& columns) {
     const std::int64_t head_dim = rows.head_dim;
     const float* q = rows.q + row * head_dim;
     Float c[R][kVectors];
@@ -86,7 +70,6 @@ class AttentionSimd {
       for (int g = 0; g < kVectors; ++g) c[r][g] = V::Zero();
     }
     for (std::int64_t chunk = 0; chunk < head_dim; chunk += 32) {
-      if (row == tile.row_begin) PrefetchKeys<KvType::kBf16>(tile, columns.column, head_dim, chunk);
       Float even[R][kVectors];
       Float odd[R][kVectors];
 #pragma GCC unroll 8
@@ -100,6 +83,7 @@ class AttentionSimd {
 #pragma GCC unroll 2
         for (int g = 0; g < kVectors; ++g) {
           const std::byte* at = columns.tile[g] + (d / 2 * kHalf + columns.token[g]) * 4;
+          Prefetch<kFirstBlock>(at + columns.ahead[g]);
           const Float words = V::LoadWords(at);
           k_even[g] = V::LowBf16(words);
           k_odd[g] = V::HighBf16(words);
@@ -126,9 +110,8 @@ class AttentionSimd {
     StoreScores<R, kVectors>(rows, row, columns, c);
   }
 
-  template <KvType kType, int R, int kVectors>
-  static void ScoresF32(const AttentionRows& rows, const AttentionTile& tile, int row,
-                        const Columns<kVectors>& columns) {
+  template <KvType kType, bool kFirstBlock, int R, int kVectors>
+  static void ScoresF32(const AttentionRows& rows, int row, const Columns<kVectors>& columns) {
     const std::int64_t head_dim = rows.head_dim;
     const float* q = rows.q + row * head_dim;
     Float c[R][kVectors];
@@ -138,7 +121,6 @@ class AttentionSimd {
       for (int g = 0; g < kVectors; ++g) c[r][g] = V::Zero();
     }
     for (std::int64_t chunk = 0; chunk < head_dim; chunk += 32) {
-      if (row == tile.row_begin) PrefetchKeys<kType>(tile, columns.column, head_dim, chunk);
       Float scale[kVectors];
 #pragma GCC unroll 2
       for (int g = 0; g < kVectors; ++g) {
@@ -148,7 +130,8 @@ class AttentionSimd {
         Float k[kVectors];
 #pragma GCC unroll 2
         for (int g = 0; g < kVectors; ++g) {
-          k[g] = Elements<kType>(columns.tile[g], head_dim, d * kHalf + columns.token[g], scale[g]);
+          k[g] = Elements<kType, kFirstBlock>(columns.tile[g], columns.ahead[g], head_dim,
+                                              d * kHalf + columns.token[g], scale[g]);
         }
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
@@ -177,13 +160,14 @@ class AttentionSimd {
   static void ScoresOfColumns(const AttentionRows& rows, const AttentionTile& tile,
                               const Columns<kVectors>& columns) {
     if constexpr (kType == KvType::kBf16) {
-      ForRowBlocks<V::kRows>(tile.row_begin, tile.row_end, [&]<int R>(int row) {
-        ScoresBf16<R, kVectors>(rows, tile, row, columns);
+      ForRowBlocks<V::kRows>(tile.row_begin, tile.row_end, [&]<bool kFirstBlock, int R>(int row) {
+        ScoresBf16<kFirstBlock, R, kVectors>(rows, row, columns);
       });
     } else {
-      ForRowBlocks<2 * V::kRows>(tile.row_begin, tile.row_end, [&]<int R>(int row) {
-        ScoresF32<kType, R, kVectors>(rows, tile, row, columns);
-      });
+      ForRowBlocks<2 * V::kRows>(tile.row_begin, tile.row_end,
+                                 [&]<bool kFirstBlock, int R>(int row) {
+                                   ScoresF32<kType, kFirstBlock, R, kVectors>(rows, row, columns);
+                                 });
     }
   }
 
@@ -191,7 +175,8 @@ class AttentionSimd {
   static void Scores(const AttentionRows& rows, const AttentionTile& tile) {
     if constexpr (kHalfVectors == 1) {
       if (tile.k[0] != nullptr && tile.k[1] != nullptr) {
-        ScoresOfColumns<kType, 2>(rows, tile, {{tile.k[0], tile.k[1]}, {0, 0}, 0});
+        ScoresOfColumns<kType, 2>(
+            rows, tile, {{tile.k[0], tile.k[1]}, {0, 0}, {tile.k_ahead[0], tile.k_ahead[1]}, 0});
         return;
       }
     }
@@ -202,6 +187,7 @@ class AttentionSimd {
       for (int g = 0; g < kHalfVectors; ++g) {
         columns.tile[g] = tile.k[half];
         columns.token[g] = g * kLanes;
+        columns.ahead[g] = tile.k_ahead[half];
       }
       ScoresOfColumns<kType, kHalfVectors>(rows, tile, columns);
     }
@@ -273,7 +259,7 @@ class AttentionSimd {
 
   // ---- Outputs ----
 
-  template <int R>
+  template <bool kFirstBlock, int R>
   static void OutputsBf16(const AttentionRows& rows, const AttentionTile& tile, int row,
                           std::int64_t d) {
     const std::int64_t head_dim = rows.head_dim;
@@ -292,6 +278,7 @@ class AttentionSimd {
         Float v_odd[2];
 #pragma GCC unroll 2
         for (int g = 0; g < 2; ++g) {
+          Prefetch<kFirstBlock>(v + g * kLanes * 4 + tile.v_ahead[half]);
           const Float words = V::LoadWords(v + g * kLanes * 4);
           v_even[g] = V::LowBf16(words);
           v_odd[g] = V::HighBf16(words);
@@ -320,7 +307,7 @@ class AttentionSimd {
     }
   }
 
-  template <KvType kType, int R>
+  template <KvType kType, bool kFirstBlock, int R>
   static void OutputsF32(const AttentionRows& rows, const AttentionTile& tile, int row,
                          std::int64_t d) {
     const std::int64_t head_dim = rows.head_dim;
@@ -342,7 +329,8 @@ class AttentionSimd {
         const Float scale = ValueScale<kType>(tile.v[half], t * (head_dim / 32) + d / 32);
 #pragma GCC unroll 2
         for (int g = 0; g < 2; ++g) {
-          v[g] = Elements<kType>(tile.v[half], head_dim, t * head_dim + d + g * kLanes, scale);
+          v[g] = Elements<kType, kFirstBlock>(tile.v[half], tile.v_ahead[half], head_dim,
+                                              t * head_dim + d + g * kLanes, scale);
         }
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
@@ -362,15 +350,15 @@ class AttentionSimd {
   template <KvType kType>
   static void Outputs(const AttentionRows& rows, const AttentionTile& tile) {
     for (std::int64_t d = 0; d < rows.head_dim; d += kColumns) {
-      PrefetchPiece<kType>(tile.v, tile.v_ahead, rows.head_dim, d / kColumns,
-                           rows.head_dim / kColumns);
       if constexpr (kType == KvType::kBf16) {
-        ForRowBlocks<V::kRows>(tile.row_begin, tile.row_end,
-                               [&]<int R>(int row) { OutputsBf16<R>(rows, tile, row, d); });
-      } else {
-        ForRowBlocks<2 * V::kRows>(tile.row_begin, tile.row_end, [&]<int R>(int row) {
-          OutputsF32<kType, R>(rows, tile, row, d);
+        ForRowBlocks<V::kRows>(tile.row_begin, tile.row_end, [&]<bool kFirstBlock, int R>(int row) {
+          OutputsBf16<kFirstBlock, R>(rows, tile, row, d);
         });
+      } else {
+        ForRowBlocks<2 * V::kRows>(tile.row_begin, tile.row_end,
+                                   [&]<bool kFirstBlock, int R>(int row) {
+                                     OutputsF32<kType, kFirstBlock, R>(rows, tile, row, d);
+                                   });
       }
     }
   }
@@ -378,12 +366,13 @@ class AttentionSimd {
   // ---- Stored elements of the f32 definition ----
 
   // kLanes elements from `index` on; q8_0's quants follow head_dim bytes of scales.
-  template <KvType kType>
-  static Float Elements(const std::byte* tile, std::int64_t head_dim, std::int64_t index,
-                        Float scale) {
+  template <KvType kType, bool kFirstBlock>
+  static Float Elements(const std::byte* tile, std::int64_t ahead, std::int64_t head_dim,
+                        std::int64_t index, Float scale) {
     const std::byte* at = kType == KvType::kQ8_0  ? tile + head_dim + index
                           : kType == KvType::kF16 ? tile + index * 2
                                                   : tile + index * 4;
+    Prefetch<kFirstBlock>(at + ahead);
     if constexpr (kType == KvType::kQ8_0) return V::Mul(V::LoadInt8(at), scale);
     if constexpr (kType == KvType::kF16) return V::LoadHalf(at);
     return V::LoadWords(at);
