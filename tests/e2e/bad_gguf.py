@@ -183,7 +183,7 @@ def add_value(key, kind, value, shown=None, field=None, name=None):
 
 add_value("general.architecture", STRING, "nonesuch")
 add_value("llama.block_count", U32, 0)
-add_value("llama.block_count", U32, 2, "", "blk.1.")
+add_value("llama.block_count", U32, 2, "missing", "blk.1.")
 add_value("llama.block_count", U32, 2**32 - 1)
 add_value("llama.block_count", I32, -1)
 add_value("llama.context_length", U32, 0)
@@ -191,11 +191,12 @@ add_value("llama.embedding_length", U64, 2**63)
 add_value("llama.embedding_length", U32, 128, "128", "token_embd.weight")
 add_value("llama.feed_forward_length", U32, 96, "96", "ffn")
 add_value("llama.attention.head_count", U32, 0)
-add_value("llama.attention.head_count", U32, 3, "", "llama.attention")
+add_value("llama.attention.head_count", U32, 3, "21", "llama.attention.key_length")
+add_value("llama.attention.head_count", (ARRAY, I32), [2], "array of 1 integers")
 add_value("llama.attention.head_count", U32, 2**31)
 add_value("llama.attention.head_count_kv", U32, 0)
 add_value("llama.attention.head_count_kv", STRING, "one")
-add_value("llama.attention.head_count_kv", U32, 2, "", "blk.0.attn_k.weight")
+add_value("llama.attention.head_count_kv", U32, 2, "[64, 64]", "blk.0.attn_k.weight")
 add_value("llama.attention.key_length", U32, 31, "31", "llama.attention")
 add_value("llama.attention.layer_norm_rms_epsilon", F32, float("nan"), "nan")
 add_value("llama.attention.layer_norm_rms_epsilon", F32, float("inf"), "inf")
@@ -206,6 +207,8 @@ add_value("llama.rope.dimension_count", U32, 33)
 add_value("llama.rope.dimension_count", U32, 64)
 add_value("llama.rope.scaling.type", STRING, "spiral")
 add_value("llama.expert_count", U32, 8)
+add_value("split.count", U16, 3)
+add_value("split.count", I32, -3)
 
 # Shapes that disagree.
 for name in ("token_embd.weight", "output_norm.weight", "blk.0.attn_q.weight", "blk.0.ffn_norm.weight"):
@@ -229,6 +232,10 @@ add("shape-key", reshape("blk.0.attn_k.weight", [64, 64]), "blk.0.attn_k.weight"
 add("shape-output", reshape("blk.0.attn_output.weight", [32, 64]), "blk.0.attn_output.weight", "32")
 add("shape-norm", reshape("blk.0.attn_norm.weight", [63]), "blk.0.attn_norm.weight", "63")
 add("shape-norm-2d", reshape("output_norm.weight", [64, 1]), "output_norm.weight", "1")
+add("shape-rope-factors", lambda f: f.tensors.append(Tensor("rope_freqs.weight", [8], 0, bytes(32))),
+    "rope_freqs.weight", "[8]")  # fmt: skip
+add("rope-factors-zero", lambda f: f.tensors.append(Tensor("rope_freqs.weight", [16], 0, bytes(64))),
+    "rope_freqs.weight", "0.0")  # fmt: skip
 add("shape-down", reshape("blk.0.ffn_down.weight", [64, 32]), "blk.0.ffn_down.weight", "32")
 
 # Vocabularies and merges that disagree.
@@ -255,7 +262,9 @@ add("merges-integers", lambda f: f.set("tokenizer.ggml.merges", (ARRAY, I32), [1
 add("merges-without-space", lambda f: f.set("tokenizer.ggml.merges", (ARRAY, STRING), ["he"]),
     "tokenizer.ggml.merges", "he")  # fmt: skip
 add("merges-empty-string", lambda f: f.set("tokenizer.ggml.merges", (ARRAY, STRING), ["h e", ""]),
-    "tokenizer.ggml.merges")  # fmt: skip
+    "tokenizer.ggml.merges", "1")  # fmt: skip
+add("merges-of-unknown-tokens", lambda f: f.set("tokenizer.ggml.merges", (ARRAY, STRING), ["h e", "q x"]),
+    "tokenizer.ggml.merges", "qx")  # fmt: skip
 for key in ("bos_token_id", "eos_token_id"):
     add_value(f"tokenizer.ggml.{key}", U32, 264)
     add_value(f"tokenizer.ggml.{key}", U32, 2**32 - 1)
@@ -275,7 +284,7 @@ def sentence_piece(scores):
 
 add("scores-missing", sentence_piece(None), "tokenizer.ggml.scores", "missing")
 add("scores-too-few", sentence_piece([0.0]), "tokenizer.ggml.scores", "1")
-add("scores-nan", sentence_piece([float("nan")] * 264), "tokenizer.ggml.scores")
+add("scores-nan", sentence_piece([0.0] * 9 + [float("nan")] * 255), "tokenizer.ggml.scores[9]", "finite")
 
 
 # Templates that don't parse, or don't end.
@@ -285,13 +294,13 @@ def add_template(name, source, kind=STRING, value=""):
 
 
 add_template("integer", 3, U32, "3")
-add_template("unclosed-expression", "{{ messages")
-add_template("unclosed-for", "{% for m in messages %}{{ m.content }}")
-add_template("unknown-tag", "{% frobnicate %}")
-add_template("end-without-begin", "{% endfor %}")
-add_template("bad-expression", "{{ 1 + }}")
+add_template("unclosed-expression", "{{ messages", value="line 1")
+add_template("unclosed-for", "{% for m in messages %}\n{{ m.content }}", value="line 2")
+add_template("unknown-tag", "{% frobnicate %}", value="frobnicate")
+add_template("end-without-begin", "{% endfor %}", value="endfor")
+add_template("bad-expression", "\n\n{{ 1 + }}", value="line 3")
 add_template("nested-deep", "{{ " + "(" * 20000 + "1" + ")" * 20000 + " }}")
-add_template("huge", "x" * (4 << 20))
+add_template("huge", "x" * (4 << 20), value="4194304")
 add_template("loops", "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}")
 add_template("recurses", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}")
 add_template("floods", "{% for a in range(99999) %}{{ 'x' * 9999999 }}{% endfor %}")
