@@ -47,7 +47,7 @@ Result<std::unique_ptr<Engine>> Engine::Load(const std::string& path,
                                              const EngineOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   if (Status checked = CheckOptions(options); !checked) return std::unexpected(checked.error());
-  const Result<Isa> isa = ChooseIsa();
+  const Result<Isa> isa = options.isa ? Result<Isa>(*options.isa) : ChooseIsa();
   if (!isa) return std::unexpected(isa.error());
   Result<Gguf> file = Gguf::Open(path);
   if (!file) return std::unexpected(file.error());

@@ -38,6 +38,7 @@ struct EngineOptions {
   Numerics numerics = Numerics::kInt16;
   std::int64_t max_batch_tokens =
       512;  // rows of one forward pass: longer prompts are cut into such chunks
+  std::optional<Isa> isa = std::nullopt;  // nothing: what FOLIO_ISA forces, else the best
   std::function<void(double)>
       progress;  // fraction of the weights loaded, from any thread; may be empty
 };

@@ -74,7 +74,7 @@ Status Decode(Session& session, const Tokenizer& tokenizer, std::vector<TokenId>
     const TokenId token = sample->token;
     generation.tokens.push_back(token);
     history.push_back(token);
-    if (options.sampling.logprobs > 0) generation.samples.push_back(*std::move(sample));
+    if (options.sampling.logprobs) generation.samples.push_back(*std::move(sample));
     if (!options.ignore_end_tokens && IsEnd(tokenizer, token)) {
       generation.finish_reason = FinishReason::kStop;
       sink.Finish();

@@ -33,7 +33,7 @@ struct GenerateOptions {
 struct Generation {
   std::string text;             // without the stop string
   std::vector<TokenId> tokens;  // generated ids, the end token included
-  std::vector<Sample> samples;  // one a token, if sampling.logprobs > 0
+  std::vector<Sample> samples;  // one a token, if sampling.logprobs is set
   FinishReason finish_reason = FinishReason::kStop;
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  // prompt tokens that the session already had

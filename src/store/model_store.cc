@@ -81,9 +81,10 @@ Result<std::vector<StoredModel>> ModelStore::List() const {
   return models;
 }
 
-Result<StoredModel> ModelStore::Find(std::string_view name) const {
+Result<StoredModel> ModelStore::Find(std::string_view wanted) const {
   Result<std::vector<StoredModel>> models = List();
   if (!models) return std::unexpected(models.error());
+  std::string_view name = wanted;
   if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
   std::vector<StoredModel*> matches;
   for (StoredModel& model : *models) {
@@ -92,13 +93,13 @@ Result<StoredModel> ModelStore::Find(std::string_view name) const {
   }
   if (matches.size() == 1) return std::move(*matches.front());
   if (matches.empty()) {
-    return InputError(std::string(name), "model",
+    return InputError(std::string(wanted), "model",
                       "no such file, and no model of this name in " + ModelsDir() +
                           " (`folio models` lists them)");
   }
   std::string names;
   for (const StoredModel* match : matches) names += (names.empty() ? "" : ", ") + match->name;
-  return InputError(std::string(name), "model", "could be any of: " + names);
+  return InputError(std::string(wanted), "model", "could be any of: " + names);
 }
 
 Result<StoredModel> ModelStore::Remove(std::string_view name) const {

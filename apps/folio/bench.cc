@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cpu/machine.h"
+#include "engine/session.h"
+#include "folio/commands.h"
+#include "folio/engine_args.h"
+#include "folio/options.h"
+#include "folio/output.h"
+#include "folio/progress_bar.h"
+#include "sampling/counter_rng.h"
+#include "sampling/sampler.h"
+
+namespace folio {
+namespace {
+
+struct BenchArgs {
+  EngineArgs engine;
+  std::int64_t prompt = 512;
+  std::int64_t depth = 0;
+  std::int64_t generate = 128;
+  std::int64_t batch = 1;
+  std::int64_t repeat = 5;
+  bool json = false;
+};
+
+struct BenchResult {
+  std::string test;
+  std::int64_t prompt = 0;
+  std::int64_t generate = 0;
+  std::vector<double> tokens_per_second;  // one a repeat, sorted
+  double bytes_per_token = 0;
+};
+
+// Tokens that are the same on every machine and that no cache of n-grams could guess.
+std::vector<TokenId> BenchTokens(std::int64_t count, TokenId vocab) {
+  std::vector<TokenId> tokens;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double u = UniformAt(/*seed=*/1, /*choice=*/0, i);
+    tokens.push_back(static_cast<TokenId>(u * static_cast<double>(vocab)));
+  }
+  return tokens;
+}
+
+double Seconds(const std::function<Status()>& work, Status& status) {
+  const auto start = std::chrono::steady_clock::now();
+  status = work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Bytes of weights that every forward pass reads: all matrices but the embedding, of which only
+// single rows are read unless it is also the output.
+std::uint64_t WeightBytesOfAPass(const ModelWeights& weights) {
+  std::uint64_t bytes = 0;
+  const auto add = [&bytes](const PackedMatrix& matrix) {
+    if (matrix.data != nullptr) bytes += PackedBytes(matrix.type, matrix.n, matrix.k);
+  };
+  for (const LayerWeights& layer : weights.layers) {
+    for (const PackedMatrix* matrix :
+         {&layer.q, &layer.k, &layer.v, &layer.attn_out, &layer.gate, &layer.up, &layer.down}) {
+      add(*matrix);
+    }
+  }
+  add(weights.output);
+  return bytes;
+}
+
+class Bench {
+ public:
+  Bench(Engine& engine, const BenchArgs& args)
+      : engine_(engine),
+        args_(args),
+        session_(engine),
+        tokens_(
+            BenchTokens(args.depth + args.prompt, static_cast<TokenId>(engine.config().vocab))) {}
+
+  Result<std::vector<BenchResult>> Run() {
+    std::vector<BenchResult> results;
+    if (args_.prompt > 0) {
+      results.push_back({.test = "prefill",
+                         .prompt = args_.prompt,
+                         .tokens_per_second = {},
+                         .bytes_per_token = PrefillBytes()});
+    }
+    if (args_.generate > 0) {
+      results.push_back({.test = "decode",
+                         .generate = args_.generate,
+                         .tokens_per_second = {},
+                         .bytes_per_token = DecodeBytes()});
+    }
+    ProgressBar bar("measuring");
+    for (std::int64_t i = -1; i < args_.repeat; ++i) {  // -1 is the warm-up
+      for (BenchResult& result : results) {
+        const Result<double> speed = result.test == "prefill" ? Prefill() : Decode();
+        if (!speed) return std::unexpected(speed.error());
+        if (i >= 0) result.tokens_per_second.push_back(*speed);
+      }
+      bar.Update(static_cast<double>(i + 1) / static_cast<double>(args_.repeat));
+    }
+    for (BenchResult& result : results) std::ranges::sort(result.tokens_per_second);
+    return results;
+  }
+
+ private:
+  // Brings the session to the depth that the tests start from.
+  Status ToDepth() {
+    const auto depth = static_cast<std::size_t>(args_.depth);
+    session_.Truncate(args_.depth);
+    return session_.Append(
+        std::span(tokens_).subspan(session_.tokens().size(), depth - session_.tokens().size()));
+  }
+
+  Result<double> Prefill() {
+    if (Status ready = ToDepth(); !ready) return std::unexpected(ready.error());
+    const auto prompt = std::span(tokens_).subspan(static_cast<std::size_t>(args_.depth));
+    Status status;
+    const double seconds = Seconds([&] { return session_.Append(prompt); }, status);
+    if (!status) return std::unexpected(status.error());
+    return static_cast<double>(args_.prompt) / seconds;
+  }
+
+  Result<double> Decode() {
+    if (Status ready = ToDepth(); !ready) return std::unexpected(ready.error());
+    Sampler sampler({.temperature = 0.0F});
+    TokenId token = 0;
+    Status status;
+    const double seconds = Seconds(
+        [&]() -> Status {
+          for (std::int64_t i = 0; i < args_.generate; ++i) {
+            if (Status done = session_.Append({&token, 1}); !done) return done;
+            const Result<Sample> sample = sampler.Draw(session_.logits(), {}, i);
+            if (!sample) return std::unexpected(sample.error());
+            token = sample->token;
+          }
+          return {};
+        },
+        status);
+    if (!status) return std::unexpected(status.error());
+    return static_cast<double>(args_.generate) / seconds;
+  }
+
+  double KvBytesRead(double positions) const {
+    const auto per_token =
+        static_cast<double>(KvBytesPerToken(KvSpecOf(engine_.config()), engine_.options().kv_type));
+    return per_token * positions;
+  }
+
+  double DecodeBytes() const {
+    const double mean_depth =
+        static_cast<double>(args_.depth) + static_cast<double>(args_.generate) / 2;
+    return static_cast<double>(WeightBytesOfAPass(engine_.weights())) + KvBytesRead(mean_depth);
+  }
+
+  // A chunk reads the weights once, and the keys and values of what stands before it once.
+  double PrefillBytes() const {
+    const std::int64_t chunk = std::min(args_.prompt, engine_.options().max_batch_tokens);
+    const double mean_depth =
+        static_cast<double>(args_.depth) + static_cast<double>(args_.prompt) / 2;
+    return (static_cast<double>(WeightBytesOfAPass(engine_.weights())) + KvBytesRead(mean_depth)) /
+           static_cast<double>(chunk);
+  }
+
+  Engine& engine_;
+  const BenchArgs& args_;
+  Session session_;
+  std::vector<TokenId> tokens_;
+};
+
+double Median(const std::vector<double>& sorted) {
+  const std::size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+OutputJson AsJson(const Engine& engine, const BenchArgs& args,
+                  const std::vector<BenchResult>& results) {
+  OutputJson document;
+  document["machine"] = {{"cpu", CpuName()}, {"cores", NumCores()}};
+  document["model"] = engine.file().path();
+  document["numerics"] = std::string(NumericsName(engine.options().numerics));
+  document["kv_type"] = std::string(KvTypeName(engine.options().kv_type));
+  document["repeat"] = args.repeat;
+  document["results"] = OutputJson::array();
+  for (const BenchResult& result : results) {
+    document["results"].push_back(OutputJson{{"test", result.test},
+                                             {"prompt", result.prompt},
+                                             {"depth", args.depth},
+                                             {"generate", result.generate},
+                                             {"batch", args.batch},
+                                             {"threads", engine.options().threads},
+                                             {"isa", std::string(IsaName(engine.isa()))},
+                                             {"tokens_per_s",
+                                              {{"median", Median(result.tokens_per_second)},
+                                               {"min", result.tokens_per_second.front()},
+                                               {"max", result.tokens_per_second.back()}}},
+                                             {"bytes_per_token", result.bytes_per_token},
+                                             {"share_of_limit", nullptr}});
+  }
+  return document;
+}
+
+std::string AsText(const Engine& engine, const BenchArgs& args,
+                   const std::vector<BenchResult>& results) {
+  std::string text = CpuName() + ", " + std::string(IsaName(engine.isa())) + ", threads " +
+                     std::to_string(engine.options().threads) + ", numerics " +
+                     std::string(NumericsName(engine.options().numerics)) + "\n" +
+                     engine.file().path() + "\n" +
+                     "TEST      TOKENS   DEPTH   TOKENS/S (median)      MIN      MAX\n";
+  for (const BenchResult& result : results) {
+    std::array<char, 160> line{};
+    std::snprintf(line.data(), line.size(), "%-8s  %6lld  %6lld  %18.2f %8.2f %8.2f\n",
+                  result.test.c_str(), static_cast<long long>(result.prompt + result.generate),
+                  static_cast<long long>(args.depth), Median(result.tokens_per_second),
+                  result.tokens_per_second.front(), result.tokens_per_second.back());
+    text += line.data();
+  }
+  return text;
+}
+
+Status RunBench(BenchArgs& args) {
+  if (args.prompt == 0 && args.generate == 0) {
+    return UsageError("bench", "--prompt", "and --generate are both 0: nothing to measure");
+  }
+  if (args.batch != 1) {
+    return UsageError("bench", "--batch",
+                      std::to_string(args.batch) + ": sequences are computed one at a time; use 1");
+  }
+  if (args.engine.context == 0) {
+    args.engine.context = args.depth + std::max(args.prompt, args.generate);
+  }
+  const auto engine = LoadEngine(args.engine);
+  if (!engine) return std::unexpected(engine.error());
+  const auto results = Bench(**engine, args).Run();
+  if (!results) return std::unexpected(results.error());
+  return args.json ? WriteJson(AsJson(**engine, args, *results))
+                   : WriteOutput(AsText(**engine, args, *results));
+}
+
+}  // namespace
+
+void AddBench(CLI::App& app, Action& action) {
+  auto args = std::make_shared<BenchArgs>();
+  CLI::App* command = app.add_subcommand("bench", "speed of prefill and decode on this machine");
+  AddModelArg(*command, args->engine.model);
+  constexpr std::int64_t kMost = 1 << 24;
+  AddWhole(*command, "--prompt", args->prompt, 0, kMost,
+           "tokens of the prefill test; 0 leaves it out (default: 512)");
+  AddWhole(*command, "--depth", args->depth, 0, kMost,
+           "tokens in the cache before each test (default: 0)");
+  AddWhole(*command, "--generate", args->generate, 0, kMost,
+           "tokens of the decode test; 0 leaves it out (default: 128)");
+  AddWhole(*command, "--batch", args->batch, 1, 4096, "sequences at a time (default: 1)");
+  AddWhole(*command, "--repeat", args->repeat, 1, 1000,
+           "measurements after one warm-up (default: 5)");
+  command->add_flag("--json", args->json, "print one JSON document");
+  AddEngineArgs(*command, args->engine);
+  command->callback([args, &action] { action = [args] { return RunBench(*args); }; });
+}
+
+}  // namespace folio

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "folio/commands.h"
+#include "folio/output.h"
+
+namespace folio {
+namespace {
+
+constexpr int kRuntime = static_cast<int>(ErrorKind::kRuntime);
+
+int Report(const Error& error) {
+  std::fprintf(stderr, "folio: error: %s\n", error.Message().c_str());
+  return static_cast<int>(error.kind);
+}
+
+// The command that was being parsed: the first argument that names one, or an empty string.
+std::string CommandName(const CLI::App& app, int argc, const char* const* argv) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  for (int i = 1; i < argc; ++i) {
+    for (const CLI::App* command : commands) {
+      if (command->get_name() == argv[i]) return argv[i];
+    }
+  }
+  return {};
+}
+
+int ReportUsage(const CLI::App& app, const CLI::ParseError& error, int argc,
+                const char* const* argv) {
+  const std::string command = CommandName(app, argc, argv);
+  if (!command.empty()) {
+    return Report({ErrorKind::kUsage, command, error.what(), "see `folio " + command + " --help`"});
+  }
+  const std::string wanted = argc > 1 ? argv[1] : "";
+  if (wanted.empty() || wanted.starts_with('-')) {
+    return Report({ErrorKind::kUsage, "command", error.what(), "see `folio --help`"});
+  }
+  return Report(
+      {ErrorKind::kUsage, wanted, "command", "there is none of this name; see `folio --help`"});
+}
+
+int RunAction(const Action& action) {
+  const Status status = action();
+  const Status flushed = FlushOutput();
+  if (OutputClosed()) return kRuntime;  // the reader left: it does not want a message either
+  if (!status) return Report(status.error());
+  return flushed ? 0 : Report(flushed.error());
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, const char* const* argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed reader is a write error
+  std::signal(SIGXFSZ, SIG_IGN);  // and so is a file size limit
+  CLI::App app("Folio runs large language models on this machine's CPUs.", "folio");
+  app.set_version_flag("--version", std::string("folio ") + FOLIO_VERSION);
+  app.require_subcommand(1);
+  app.failure_message([](const CLI::App*, const CLI::Error&) { return std::string(); });
+  Action action;
+  AddChat(app, action);
+  AddRun(app, action);
+  AddPull(app, action);
+  AddModels(app, action);
+  AddShow(app, action);
+  AddTokenize(app, action);
+  AddLogits(app, action);
+  AddPerplexity(app, action);
+  AddBench(app, action);
+  AddVerify(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForAllHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForVersion& version) {
+    return app.exit(version);
+  } catch (const CLI::ParseError& error) {
+    return ReportUsage(app, error, argc, argv);
+  }
+  try {
+    return RunAction(action);
+  } catch (const std::bad_alloc&) {
+    return Report({ErrorKind::kRuntime, "memory", "", "the system gives no more"});
+  } catch (const std::exception& error) {
+    return Report({ErrorKind::kRuntime, "internal", "", error.what()});
+  }
+}
+
+}  // namespace folio

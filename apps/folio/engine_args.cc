@@ -1,0 +1,105 @@
+#include "folio/engine_args.h"
+
+#include <limits>
+
+#include "folio/options.h"
+#include "folio/progress_bar.h"
+#include "store/model_store.h"
+
+namespace folio {
+namespace {
+
+constexpr const char* kGroup = "Engine";
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+Result<Numerics> ParseOneNumerics(std::string_view name) {
+  if (name == "auto" || name == "int16") return Numerics::kInt16;  // auto never picks int8
+  if (name == "int8") return Numerics::kInt8;
+  return UsageError("--numerics", "", "'" + std::string(name) + "' is none of auto, int8, int16");
+}
+
+}  // namespace
+
+void AddModelArg(CLI::App& app, std::string& model) {
+  app.add_option("MODEL", model,
+                 "a GGUF file or a name in the store (default: $FOLIO_MODEL, else the default "
+                 "model)");
+}
+
+void AddEngineArgs(CLI::App& app, EngineArgs& args) {
+  const auto group = [](CLI::Option* option) { option->group(kGroup); };
+  group(AddWhole(app, "--threads", args.threads, 1, 1024, "compute threads (default: one a core)"));
+  group(AddByteSize(app, "--memory", args.memory,
+                    "bytes for weights, KV cache and workspace, such as 8GiB (default: what is "
+                    "free)"));
+  group(AddWhole(app, "--context", args.context, 1, kMost,
+                 "tokens of a sequence (default: the model's, at most 8192)"));
+  group(AddWhole(app, "--block-size", args.block_size, 16, 1024,
+                 "tokens of a KV block, a multiple of 16"));
+  group(app.add_option("--kv-type", args.kv_type, "bf16 (default), f16, f32 or q8_0"));
+  group(app.add_option("--numerics", args.numerics,
+                       "how activations are rounded, PROMPT[,GENERATED]: auto, int8, int16"));
+  group(AddWhole(app, "--max-batch-tokens", args.max_batch_tokens, 1, 65536,
+                 "rows of one forward pass; longer prompts are cut (default: 512)"));
+  group(AddWhole(app, "--max-requests", args.max_requests, 1, kMost,
+                 "sequences at a time; this command runs one"));
+  group(app.add_flag("--no-prefix-cache", args.no_prefix_cache,
+                     "compute every prompt from its first token"));
+}
+
+Result<Numerics> ParseNumerics(std::string_view text) {
+  const std::size_t comma = text.find(',');
+  const Result<Numerics> prompt = ParseOneNumerics(text.substr(0, comma));
+  if (!prompt || comma == std::string_view::npos) return prompt;
+  const Result<Numerics> generated = ParseOneNumerics(text.substr(comma + 1));
+  if (!generated) return generated;
+  if (*prompt != *generated) {
+    return UsageError(
+        "--numerics", "",
+        "'" + std::string(text) + "': prompt and generated rows must have the same definition");
+  }
+  return prompt;
+}
+
+std::string_view NumericsName(Numerics numerics) {
+  return numerics == Numerics::kInt8 ? "int8" : "int16";
+}
+
+Result<EngineOptions> EngineOptionsOf(const EngineArgs& args) {
+  const auto kv_type = KvTypeFromName(args.kv_type);
+  if (!kv_type) {
+    return UsageError("--kv-type", "", "'" + args.kv_type + "' is none of bf16, f16, f32, q8_0");
+  }
+  const Result<Numerics> numerics = ParseNumerics(args.numerics);
+  if (!numerics) return std::unexpected(numerics.error());
+  if (args.block_size % 16 != 0) {
+    return UsageError("--block-size", "",
+                      std::to_string(args.block_size) + " is no multiple of 16");
+  }
+  return EngineOptions{.threads = static_cast<int>(args.threads),
+                       .context = args.context,
+                       .memory = args.memory,
+                       .block_size = static_cast<int>(args.block_size),
+                       .kv_type = *kv_type,
+                       .numerics = *numerics,
+                       .max_batch_tokens = args.max_batch_tokens,
+                       .progress = {}};
+}
+
+Result<std::unique_ptr<Engine>> LoadEngine(const EngineArgs& args) {
+  const Result<EngineOptions> options = EngineOptionsOf(args);
+  if (!options) return std::unexpected(options.error());
+  return LoadEngine(args.model, *options);
+}
+
+Result<std::unique_ptr<Engine>> LoadEngine(const std::string& model, EngineOptions options) {
+  const Result<ModelStore> store = ModelStore::FromEnvironment();
+  if (!store) return std::unexpected(store.error());
+  const Result<std::string> path = store->Resolve(model);
+  if (!path) return std::unexpected(path.error());
+  ProgressBar bar("loading");
+  options.progress = [&bar](double fraction) { bar.Update(fraction); };
+  return Engine::Load(*path, options);
+}
+
+}  // namespace folio

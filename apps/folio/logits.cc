@@ -1,0 +1,68 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/session.h"
+#include "folio/chunked_logits.h"
+#include "folio/commands.h"
+#include "folio/engine_args.h"
+#include "folio/input.h"
+#include "folio/npy_writer.h"
+#include "folio/options.h"
+#include "folio/output.h"
+
+namespace folio {
+namespace {
+
+struct LogitsArgs {
+  EngineArgs engine;
+  std::string tokens;
+  std::string out;
+  bool json = false;
+};
+
+Status RunLogits(const LogitsArgs& args) {
+  const Result<std::string> text = TextOrStdin(args.tokens);
+  if (!text) return std::unexpected(text.error());
+  const auto ids = ParseIds(*text);
+  if (!ids) {
+    return UsageError("logits", "--tokens", "'" + *text + "' is not a list of ids such as 1,2,3");
+  }
+  EngineArgs engine_args = args.engine;
+  if (engine_args.context == 0) engine_args.context = static_cast<std::int64_t>(ids->size());
+  const auto engine = LoadEngine(engine_args);
+  if (!engine) return std::unexpected(engine.error());
+  Session session(**engine);
+  const std::int64_t vocab = (*engine)->config().vocab;
+  Result<NpyWriter> writer =
+      NpyWriter::Create(args.out, static_cast<std::int64_t>(ids->size()), vocab);
+  if (!writer) return std::unexpected(writer.error());
+  const Status computed = ForEachLogits(
+      **engine, session, *ids,
+      [&](std::size_t, std::span<const float> logits) { return writer->Write(logits); });
+  if (!computed) return computed;
+  if (Status closed = writer->Close(); !closed) return closed;
+  if (!args.json) return {};
+  OutputJson document;
+  document["path"] = args.out;
+  document["positions"] = ids->size();
+  document["vocab"] = vocab;
+  document["isa"] = std::string(IsaName((*engine)->isa()));
+  return WriteJson(document);
+}
+
+}  // namespace
+
+void AddLogits(CLI::App& app, Action& action) {
+  auto args = std::make_shared<LogitsArgs>();
+  CLI::App* command = app.add_subcommand(
+      "logits", "logits after every token, to a file that other engines can be checked with");
+  AddModelArg(*command, args->engine.model);
+  command->add_option("--tokens", args->tokens, "ids, 1,2,3; - reads them from stdin")->required();
+  command->add_option("--out", args->out, "a NumPy file: float32 [positions, vocab]")->required();
+  command->add_flag("--json", args->json, "print one JSON document about it");
+  AddEngineArgs(*command, args->engine);
+  command->callback([args, &action] { action = [args] { return RunLogits(*args); }; });
+}
+
+}  // namespace folio

@@ -1,0 +1,77 @@
+#include "folio/options.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace folio {
+namespace {
+
+TEST(ParseByteSizeTest, UnitsAreBinaryOrDecimalAsWritten) {
+  EXPECT_EQ(ParseByteSize("8GiB"), std::uint64_t{8} << 30);
+  EXPECT_EQ(ParseByteSize("1.5 MiB"), (std::uint64_t{3} << 20) / 2);
+  EXPECT_EQ(ParseByteSize("2GB"), 2000000000U);
+  EXPECT_EQ(ParseByteSize("123"), 123U);
+  EXPECT_EQ(ParseByteSize("123B"), 123U);
+}
+
+TEST(ParseByteSizeTest, OtherTextIsNoSize) {
+  for (const char* text : {"", "GiB", "-1GiB", "8gib", "8 G", "nan", "inf", "1e300", "8GiBx"}) {
+    EXPECT_EQ(ParseByteSize(text), std::nullopt) << text;
+  }
+}
+
+TEST(ParseIdsTest, ListsOfNumbers) {
+  EXPECT_EQ(ParseIds("1,2,3"), (std::vector<std::int32_t>{1, 2, 3}));
+  EXPECT_EQ(ParseIds(" 7 \n"), (std::vector<std::int32_t>{7}));
+  for (const char* text : {"", ",", "1,", "1,,2", "a", "1.5", "99999999999", "1 2"}) {
+    EXPECT_EQ(ParseIds(text), std::nullopt) << text;
+  }
+}
+
+// What the command line says to a wrong value, and what it stores for a right one.
+std::string ParseError(CLI::App& app, const std::string& option, const std::string& value) {
+  try {
+    app.parse(std::vector<std::string>{value, option});  // CLI11 takes them last first
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(OptionTest, AWrongNumberIsNamedWithItsOptionAndRange) {
+  CLI::App app;
+  std::int64_t value = 5;
+  AddWhole(app, "--top-k", value, 0, 10, "");
+  EXPECT_EQ(ParseError(app, "--top-k", "11"), "--top-k: '11' is not a whole number from 0 to 10");
+  EXPECT_NE(ParseError(app, "--top-k", "010x"), "");
+  EXPECT_NE(ParseError(app, "--top-k", "-1"), "");
+  EXPECT_EQ(value, 5);
+  EXPECT_EQ(ParseError(app, "--top-k", "010"), "");
+  EXPECT_EQ(value, 10) << "no octal numbers";
+}
+
+TEST(OptionTest, SeedsCoverAllSixtyFourBits) {
+  CLI::App app;
+  std::optional<std::uint64_t> seed;
+  AddSeed(app, "--seed", seed, "");
+  EXPECT_EQ(ParseError(app, "--seed", "18446744073709551615"), "");
+  EXPECT_EQ(seed, 18446744073709551615U);
+  EXPECT_NE(ParseError(app, "--seed", "18446744073709551616"), "");
+  EXPECT_NE(ParseError(app, "--seed", "-1"), "");
+}
+
+TEST(OptionTest, RealNumbersAreFinite) {
+  CLI::App app;
+  float value = 0;
+  AddReal(app, "--top-p", value, "");
+  EXPECT_EQ(ParseError(app, "--top-p", "0.5"), "");
+  EXPECT_EQ(value, 0.5F);
+  EXPECT_NE(ParseError(app, "--top-p", "nan"), "");
+  EXPECT_NE(ParseError(app, "--top-p", "0,5"), "");
+}
+
+}  // namespace
+}  // namespace folio

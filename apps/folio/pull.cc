@@ -1,0 +1,109 @@
+#include "store/pull.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "folio/commands.h"
+#include "folio/options.h"
+#include "folio/output.h"
+#include "folio/progress_bar.h"
+#include "store/sha256.h"
+
+namespace folio {
+namespace {
+
+struct PullArgs {
+  std::string source;
+  std::string sha256;
+  std::int64_t timeout = 30;
+  bool json = false;
+};
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+Result<PullOptions> OptionsOf(const PullArgs& args) {
+  PullOptions options;
+  options.sha256 = args.sha256;
+  options.stall = std::chrono::seconds(args.timeout);
+  if (!args.sha256.empty() && !IsSha256Hex(args.sha256)) {
+    return UsageError("--sha256", "", "'" + args.sha256 + "' is not 64 hex digits");
+  }
+  if (std::string hub = Environment("HF_ENDPOINT"); !hub.empty()) {
+    while (hub.ends_with('/')) hub.pop_back();
+    if (UrlOrigin(hub).empty() || !hub.starts_with("http")) {
+      return UsageError("HF_ENDPOINT", "", "'" + ShownUrl(hub) + "' is not a URL");
+    }
+    options.hub = hub;
+  }
+  options.token = Environment("HF_TOKEN");
+  for (const char c : options.token) {
+    // Not shown: it is a secret. A line break in it would forge a header.
+    if (c <= 0x20 || c >= 0x7f) {
+      return UsageError("HF_TOKEN", "", "contains a character that no token has");
+    }
+  }
+  return options;
+}
+
+Status PrintFiles(const std::vector<PulledFile>& files, const PullArgs& args) {
+  if (args.json) {
+    OutputJson list = OutputJson::array();
+    for (const PulledFile& file : files) {
+      list.push_back({{"path", file.path},
+                      {"bytes", file.bytes},
+                      {"sha256", file.sha256.empty() ? OutputJson() : OutputJson(file.sha256)},
+                      {"verified", file.verified},
+                      {"was_there", file.was_there}});
+    }
+    return WriteJson({{"source", ShownUrl(args.source)}, {"files", list}});
+  }
+  for (const PulledFile& file : files) {
+    const char* state = file.was_there  ? "already there"
+                        : file.verified ? "checksum verified"
+                                        : "the server gave no checksum to verify";
+    const std::string line = file.path + "  " + HumanBytes(file.bytes) + ", " + state + "\n";
+    if (Status written = WriteOutput(line); !written) return written;
+  }
+  return {};
+}
+
+Status RunPull(const PullArgs& args) {
+  const Result<ModelSource> source = ParseModelSource(args.source);
+  if (!source) return std::unexpected(source.error());
+  const Result<PullOptions> options = OptionsOf(args);
+  if (!options) return std::unexpected(options.error());
+  const Result<ModelStore> store = ModelStore::FromEnvironment();
+  if (!store) return std::unexpected(store.error());
+  ProgressBar bar("fetching");
+  const auto files = Pull(*source, *store, *options, [&bar](const PullProgress& progress) {
+    bar.SetLabel(ForTerminal(std::filesystem::path(progress.file).filename().string()));
+    bar.UpdateBytes(progress.done, progress.total);
+  });
+  if (!files) return std::unexpected(files.error());
+  return PrintFiles(*files, args);
+}
+
+}  // namespace
+
+void AddPull(CLI::App& app, Action& action) {
+  auto args = std::make_shared<PullArgs>();
+  CLI::App* command = app.add_subcommand("pull", "fetch a model into the store");
+  command->add_option("SOURCE", args->source, "hf:ORG/REPO[:QUANT] or the URL of a .gguf file")
+      ->required();
+  command->add_option("--sha256", args->sha256, "the file's SHA-256, to verify it");
+  AddWhole(*command, "--timeout", args->timeout, 1, 86400,
+           "give up after so many seconds without a byte (default: 30)");
+  command->add_flag("--json", args->json, "print one JSON document");
+  command->footer(
+      "Environment: HF_TOKEN for private models, HF_ENDPOINT for another hub, FOLIO_HOME for "
+      "another store.");
+  command->callback([args, &action] { action = [args] { return RunPull(*args); }; });
+}
+
+}  // namespace folio

@@ -1,0 +1,65 @@
+#include "folio/sampling_args.h"
+
+#include <limits>
+
+#include "folio/options.h"
+
+namespace folio {
+namespace {
+
+constexpr const char* kGroup = "Sampling";
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+}  // namespace
+
+void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
+  const auto group = [](CLI::Option* option) { option->group(kGroup); };
+  group(AddReal(app, "--temperature", args.temperature, "0 is greedy (default: 0.8)"));
+  group(AddWhole(app, "--top-k", args.top_k, 0, kMost,
+                 "keep the K most probable tokens; 0 keeps all (default: 40)"));
+  group(AddReal(app, "--top-p", args.top_p,
+                "keep the most probable tokens up to this share (default: 0.95)"));
+  group(AddReal(app, "--min-p", args.min_p,
+                "keep tokens at least so probable relative to the best (default: 0.05)"));
+  group(AddSeed(app, "--seed", args.seed,
+                "of the random numbers (default: 0 for run, another each time for chat)"));
+  group(AddWhole(app, "--max-tokens", args.max_tokens, 1, kMost,
+                 "end the reply after so many (default: the context's end)"));
+  group(app.add_option("--stop", args.stop, "end the reply before this text; may be repeated")
+            ->type_name("TEXT")
+            ->type_size(1)
+            ->allow_extra_args(false));
+  group(AddReal(app, "--repeat-penalty", args.repeat_penalty,
+                "divide the logits of tokens seen before (default: 1)"));
+  group(AddReal(app, "--presence-penalty", args.presence_penalty,
+                "subtract from the logits of tokens seen before (default: 0)"));
+  group(AddReal(app, "--frequency-penalty", args.frequency_penalty,
+                "subtract for each time a token was seen (default: 0)"));
+}
+
+Result<GenerateOptions> GenerateOptionsOf(const SamplingArgs& args, std::uint64_t default_seed) {
+  GenerateOptions options;
+  options.sampling = {.temperature = args.temperature,
+                      .top_k = static_cast<int>(args.top_k),
+                      .top_p = args.top_p,
+                      .min_p = args.min_p,
+                      .repeat_penalty = args.repeat_penalty,
+                      .presence_penalty = args.presence_penalty,
+                      .frequency_penalty = args.frequency_penalty,
+                      .seed = args.seed.value_or(default_seed),
+                      .logprobs = {}};
+  if (args.logprobs >= 0) options.sampling.logprobs = static_cast<int>(args.logprobs);
+  if (const Status checked = CheckSamplingParams(options.sampling); !checked) {
+    Error error = checked.error();
+    error.what.insert(0, "--");
+    return std::unexpected(error);
+  }
+  for (const std::string& stop : args.stop) {
+    if (stop.empty()) return UsageError("--stop", "", "is empty");
+  }
+  options.max_tokens = args.max_tokens;
+  options.stop = args.stop;
+  return options;
+}
+
+}  // namespace folio

@@ -1,0 +1,31 @@
+// "[MODEL] --OPTION TEXT | -": a text given as an option, or standard input for a last "-".
+#ifndef FOLIO_APPS_FOLIO_TEXT_ARG_H_
+#define FOLIO_APPS_FOLIO_TEXT_ARG_H_
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/error.h"
+
+namespace folio {
+
+class TextArg {
+ public:
+  // Adds [MODEL], [-] and --NAME. `this` and `model` must live until the command has run.
+  void AddTo(CLI::App& app, const std::string& name, const std::string& help, std::string& model);
+  // The text, from where it was asked for; "-" as the option's value means stdin too. Both or none
+  // of the two is a usage error.
+  Result<std::string> Read();
+
+ private:
+  CLI::App* app_ = nullptr;
+  CLI::Option* option_ = nullptr;
+  std::string name_;
+  std::string text_;
+  std::string dash_;
+  std::string* model_ = nullptr;
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_APPS_FOLIO_TEXT_ARG_H_

@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/session.h"
+#include "folio/commands.h"
+#include "folio/engine_args.h"
+#include "folio/output.h"
+#include "folio/progress_bar.h"
+#include "folio/verify_kernels.h"
+#include "sampling/counter_rng.h"
+
+namespace folio {
+namespace {
+
+constexpr std::int64_t kIsaTokens = 8;  // the scalar reference is slow on large models
+constexpr std::int64_t kCutTokens = 80;
+
+struct VerifyArgs {
+  EngineArgs engine;
+  bool json = false;
+};
+
+using Logits = std::vector<float>;
+
+std::vector<TokenId> VerifyTokens(const Engine& engine, std::int64_t count, std::uint64_t seed) {
+  std::vector<TokenId> tokens;
+  const auto vocab = static_cast<double>(engine.config().vocab);
+  for (std::int64_t i = 0; i < std::min(count, engine.plan().context); ++i) {
+    tokens.push_back(static_cast<TokenId>(UniformAt(seed, 0, i) * vocab));
+  }
+  return tokens;
+}
+
+// Logits after every token, computed in chunks of `chunk`.
+Result<Logits> AllLogits(Engine& engine, std::span<const TokenId> tokens, std::size_t chunk) {
+  Session session(engine);
+  Logits all;
+  Logits part;
+  for (std::size_t first = 0; first < tokens.size(); first += chunk) {
+    const auto rows = tokens.subspan(first, std::min(chunk, tokens.size() - first));
+    if (const Status done = session.Append(rows, &part); !done) {
+      return std::unexpected(done.error());
+    }
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+bool SameBits(const Result<Logits>& a, const Result<Logits>& b) {
+  return a && b && a->size() == b->size() &&
+         std::memcmp(a->data(), b->data(), a->size() * sizeof(float)) == 0;
+}
+
+// Collects the checks; each part that needs its own engine loads one after the other, so that
+// memory holds the weights once.
+class Verify {
+ public:
+  explicit Verify(const VerifyArgs& args) : args_(args) {}
+
+  Result<std::vector<VerifyCheck>> Run() {
+    ProgressBar bar("verifying");
+    for (const auto part : {&Verify::Kernels, &Verify::Isas, &Verify::Threads}) {
+      if (const Status done = (this->*part)(); !done) return std::unexpected(done.error());
+      bar.Update(static_cast<double>(++parts_done_) / 3);
+    }
+    return checks_;
+  }
+
+ private:
+  Result<std::unique_ptr<Engine>> Load(Isa isa, int threads) const {
+    Result<EngineOptions> options = EngineOptionsOf(args_.engine);
+    if (!options) return std::unexpected(options.error());
+    options->isa = isa;
+    if (threads > 0) options->threads = threads;
+    if (options->context == 0) options->context = 2 * kCutTokens;
+    return LoadEngine(args_.engine.model, *options);
+  }
+
+  static Isa BestIsa() {
+    const std::vector<Isa> faster = FasterIsas();
+    return faster.empty() ? Isa::kScalar : faster.back();
+  }
+
+  // Kernels, cuts of the prompt and reuse of a prefix, on the best ISA.
+  Status Kernels() {
+    const auto engine = Load(BestIsa(), 0);
+    if (!engine) return std::unexpected(engine.error());
+    Add(VerifyProducts(**engine));
+    Add(VerifyAttention(**engine));
+    const auto tokens = VerifyTokens(**engine, kCutTokens, 5);
+    const auto whole = AllLogits(**engine, tokens, tokens.size());
+    if (!whole) return std::unexpected(whole.error());
+    for (const std::size_t chunk : {1U, 7U, 16U, 64U}) {
+      checks_.push_back({.name = "prefill",
+                         .detail = "chunks of " + std::to_string(chunk) + " = whole",
+                         .ok = SameBits(whole, AllLogits(**engine, tokens, chunk))});
+    }
+    checks_.push_back(PrefixReuse(**engine));
+    return {};
+  }
+
+  // A prompt whose beginning the session holds already gives the logits of a fresh one.
+  static VerifyCheck PrefixReuse(Engine& engine) {
+    VerifyCheck check{.name = "prefix", .detail = "reused = computed"};
+    auto first = VerifyTokens(engine, kCutTokens, 5);
+    auto second = first;
+    second[second.size() / 2] = (second[second.size() / 2] + 1) % 2;
+    Session reusing(engine);
+    const bool filled = reusing.SetPrompt(first).has_value();
+    const auto reused = reusing.SetPrompt(second);
+    const Logits logits(reusing.logits().begin(), reusing.logits().end());
+    reusing.Truncate(0);
+    const auto fresh = reusing.SetPrompt(second);
+    check.ok = filled && reused && fresh && *reused > 0 && *fresh == 0 &&
+               std::ranges::equal(logits, reusing.logits());
+    return check;
+  }
+
+  Status Isas() {
+    Result<Logits> reference;
+    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+      if (!CpuHas(isa)) continue;
+      const auto engine = Load(isa, 0);
+      if (!engine) return std::unexpected(engine.error());
+      const auto tokens = VerifyTokens(**engine, kIsaTokens, 6);
+      auto logits = AllLogits(**engine, tokens, tokens.size());
+      if (!logits) return std::unexpected(logits.error());
+      if (isa == Isa::kScalar) {
+        reference = *std::move(logits);
+        continue;
+      }
+      checks_.push_back({.name = "model",
+                         .detail = std::string(IsaName(isa)) + " = scalar",
+                         .ok = SameBits(reference, logits)});
+    }
+    return {};
+  }
+
+  Status Threads() {
+    Result<Logits> reference;
+    for (const int threads : {1, 2, 3}) {
+      const auto engine = Load(BestIsa(), threads);
+      if (!engine) return std::unexpected(engine.error());
+      const auto tokens = VerifyTokens(**engine, kCutTokens, 7);
+      auto logits = AllLogits(**engine, tokens, tokens.size());
+      if (!logits) return std::unexpected(logits.error());
+      if (threads == 1) {
+        reference = *std::move(logits);
+        continue;
+      }
+      checks_.push_back({.name = "model",
+                         .detail = "threads " + std::to_string(threads) + " = 1",
+                         .ok = SameBits(reference, logits)});
+    }
+    return {};
+  }
+
+  void Add(std::vector<VerifyCheck> more) {
+    checks_.insert(checks_.end(), more.begin(), more.end());
+  }
+
+  const VerifyArgs& args_;
+  std::vector<VerifyCheck> checks_;
+  int parts_done_ = 0;
+};
+
+Status Print(const std::vector<VerifyCheck>& checks, bool json) {
+  if (json) {
+    OutputJson list = OutputJson::array();
+    for (const VerifyCheck& check : checks) {
+      list.push_back(OutputJson{{"name", check.name}, {"detail", check.detail}, {"ok", check.ok}});
+    }
+    OutputJson document;
+    document["ok"] = std::ranges::all_of(checks, &VerifyCheck::ok);
+    document["checks"] = list;
+    return WriteJson(document);
+  }
+  std::size_t width = 0;
+  for (const VerifyCheck& check : checks) width = std::max(width, check.name.size());
+  std::string table;
+  for (const VerifyCheck& check : checks) {
+    std::string name = check.name;
+    name.resize(width, ' ');
+    table += std::string(check.ok ? "ok    " : "FAIL  ") + name + "  " + check.detail + "\n";
+  }
+  return WriteOutput(table);
+}
+
+Status RunVerify(const VerifyArgs& args) {
+  const auto checks = Verify(args).Run();
+  if (!checks) return std::unexpected(checks.error());
+  if (Status printed = Print(*checks, args.json); !printed) return printed;
+  const auto failed = std::ranges::count(*checks, false, &VerifyCheck::ok);
+  if (failed == 0) return {};
+  return RuntimeError("verify", "",
+                      std::to_string(failed) + " of " + std::to_string(checks->size()) +
+                          " checks differ from the reference");
+}
+
+}  // namespace
+
+void AddVerify(CLI::App& app, Action& action) {
+  auto args = std::make_shared<VerifyArgs>();
+  CLI::App* command = app.add_subcommand(
+      "verify", "check that every path on this machine gives the reference's bits");
+  AddModelArg(*command, args->engine.model);
+  command->add_flag("--json", args->json, "print one JSON document");
+  AddEngineArgs(*command, args->engine);
+  command->callback([args, &action] { action = [args] { return RunVerify(*args); }; });
+}
+
+}  // namespace folio
