@@ -43,13 +43,22 @@ void WriteRecord(const PackedFormat& format, const std::uint8_t* codes, int lane
   }
 }
 
+// Elements [first, end) of k, a few at a time so that what is read and written stays in the cache.
 void PackFloats(std::int64_t element_bytes, const std::byte* file_rows, std::int64_t rows,
-                std::int64_t k, std::byte* strip) {
-  for (std::int64_t lane = 0; lane < rows; ++lane) {
-    for (std::int64_t i = 0; i < k; ++i) {
-      std::memcpy(strip + (i * kLanes + lane) * element_bytes,
-                  file_rows + (lane * k + i) * element_bytes,
-                  static_cast<std::size_t>(element_bytes));
+                std::int64_t k, std::int64_t first, std::byte* strip) {
+  constexpr std::int64_t kStep = 32;
+  for (; first < k; first += kStep) {
+    const std::int64_t end = std::min(k, first + kStep);
+    for (std::int64_t lane = 0; lane < rows; ++lane) {
+      for (std::int64_t i = first; i < end; ++i) {
+        const std::byte* from = file_rows + (lane * k + i) * element_bytes;
+        std::byte* to = strip + (i * kLanes + lane) * element_bytes;
+        if (element_bytes == 4) {
+          std::memcpy(to, from, 4);
+        } else {
+          std::memcpy(to, from, 2);
+        }
+      }
     }
   }
 }
@@ -98,7 +107,10 @@ void PackStrip(GgmlType type, const std::byte* file_rows, std::int64_t rows, std
   std::memset(packed_strip + used, 0, strip_bytes - used);
   if (FindPackedFormat(type) == nullptr) {
     if (rows < kLanes) std::memset(packed_strip, 0, used);
-    PackFloats(info.block_bytes, file_rows, rows, k, packed_strip);
+    std::int64_t done = 0;
+    if (rows == kLanes && info.block_bytes == 2 && CpuHas(Isa::kAvx2))
+      done = PackWholeStrip16Avx2(file_rows, k, packed_strip);
+    PackFloats(info.block_bytes, file_rows, rows, k, done, packed_strip);
   } else if (rows == kLanes && CpuHas(Isa::kAvx2)) {
     PackWholeStripAvx2(type, file_rows, units, info.block_bytes, packed_strip);
   } else {

@@ -146,13 +146,13 @@ std::uint32_t LoadBits(const std::uint8_t* block, int j) {
   return Unshuffle(bits);
 }
 
-// 16 rows of 16 words to [word][row]: Q8_0's bytes, two by two.
-void PackBytes(const std::uint8_t* const* blocks, std::byte* record) {
+// 16 rows of 16 words, which start `offset` bytes from each of `rows`, to [word][row].
+void TransposeWords(const std::uint8_t* const* rows, std::int64_t offset, std::byte* to) {
   __m256i sides[2][8];  // [rows 0-7, rows 8-15]: word i of the rows, and word 8 + i
   for (int side = 0; side < 2; ++side) {
     __m256i r[8];
     for (int i = 0; i < 8; ++i)
-      r[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(blocks[8 * side + i] + 2));
+      r[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows[8 * side + i] + offset));
     __m256i s[8];
     for (int i = 0; i < 4; ++i) {
       s[2 * i] = _mm256_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
@@ -170,10 +170,10 @@ void PackBytes(const std::uint8_t* const* blocks, std::byte* record) {
     }
   }
   for (int i = 0; i < 8; ++i) {
-    _mm256_store_si256(reinterpret_cast<__m256i*>(record + 32 * i),
-                       _mm256_permute2x128_si256(sides[0][i], sides[1][i], 0x20));
-    _mm256_store_si256(reinterpret_cast<__m256i*>(record + 32 * (8 + i)),
-                       _mm256_permute2x128_si256(sides[0][i], sides[1][i], 0x31));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32 * i),
+                        _mm256_permute2x128_si256(sides[0][i], sides[1][i], 0x20));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32 * (8 + i)),
+                        _mm256_permute2x128_si256(sides[0][i], sides[1][i], 0x31));
   }
 }
 
@@ -181,7 +181,7 @@ void PackBytes(const std::uint8_t* const* blocks, std::byte* record) {
 template <GgmlType kType>
 void PackRecord(const std::uint8_t* const* blocks, int j, std::byte* record) {
   constexpr PackedFormat kFormat = *FindPackedFormat(kType);
-  if constexpr (kFormat.bytes) return PackBytes(blocks, record);
+  if constexpr (kFormat.bytes) return TransposeWords(blocks, 2, record);  // int8, two by two
   std::byte* to = record;
   if constexpr (kFormat.bits) {
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -271,6 +271,15 @@ void PackWholeStripAvx2(GgmlType type, const std::byte* file_rows, std::int64_t 
     case GgmlType::kBF16:
       return;
   }
+}
+
+std::int64_t PackWholeStrip16Avx2(const std::byte* file_rows, std::int64_t k, std::byte* strip) {
+  const std::uint8_t* rows[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane)
+    rows[lane] = reinterpret_cast<const std::uint8_t*>(file_rows) + lane * k * 2;
+  std::int64_t first = 0;
+  for (; first + 16 <= k; first += 16) TransposeWords(rows, first * 2, strip + first * kLanes * 2);
+  return first;
 }
 
 }  // namespace folio

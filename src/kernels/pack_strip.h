@@ -65,6 +65,8 @@ void PackStripScalar(GgmlType type, const std::byte* file_rows, std::int64_t row
 // The same for 16 rows; leaves the padding behind the last unit alone.
 void PackWholeStripAvx2(GgmlType type, const std::byte* file_rows, std::int64_t units,
                         std::int64_t block_bytes, std::byte* strip);
+// 16 rows of k 16-bit elements, for the largest multiple of 16 in k, which it returns.
+std::int64_t PackWholeStrip16Avx2(const std::byte* file_rows, std::int64_t k, std::byte* strip);
 
 }  // namespace folio
 
