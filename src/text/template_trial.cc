@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,9 @@
 namespace folio {
 namespace {
 
+// CPU time of the child. The interval timer ends it; the resource limit, in whole seconds, is the
+// net below.
+constexpr suseconds_t kCpuMicroseconds = 500'000;
 constexpr rlim_t kCpuSeconds = 1;
 // Only for a child that gets no CPU: a template can loop, which the CPU limit ends, but not sleep.
 constexpr auto kWallTime = std::chrono::seconds(20);
@@ -111,6 +115,9 @@ rlim_t MappedBytes() {
   for (const int fatal : {SIGSEGV, SIGABRT, SIGBUS, SIGTERM, SIGINT}) signal(fatal, SIG_DFL);
   SetLimit(RLIMIT_CORE, 0);
   SetLimit(RLIMIT_CPU, kCpuSeconds);
+  signal(SIGPROF, SIG_DFL);
+  const itimerval timer{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = kCpuMicroseconds}};
+  setitimer(ITIMER_PROF, &timer, nullptr);
   if (mapped != 0) SetLimit(RLIMIT_AS, mapped + kMemoryBytes);
   // An allocation that fails makes the Rust runtime write a line and abort; the line is not ours.
   if (std::FILE* null = std::fopen("/dev/null", "w")) dup2(fileno(null), STDERR_FILENO);
@@ -148,8 +155,9 @@ std::optional<std::string> ReadReport(int report) {
 std::string HowItEnded(int status) {
   if (WIFSIGNALED(status)) {
     const int signal_number = WTERMSIG(status);
-    if (signal_number == SIGXCPU || signal_number == SIGKILL) {
-      return "took more than " + std::to_string(kCpuSeconds) + " s on a small conversation";
+    if (signal_number == SIGPROF || signal_number == SIGXCPU || signal_number == SIGKILL) {
+      return "took more than " + std::to_string(kCpuMicroseconds / 1000) +
+             " ms on a small conversation";
     }
     if (signal_number == SIGABRT) return "used too much memory or stack on a small conversation";
     return "crashed on a small conversation (" + std::string(strsignal(signal_number)) + ")";
