@@ -109,7 +109,7 @@ need_cargo() {
 
 need_build_tools() {
   need_packages compiler g++ cmake ninja-build
-  need_packages libraries ca-certificates libssl-dev libcurl4-openssl-dev nlohmann-json3-dev libcli11-dev libspdlog-dev
+  need_packages libraries ca-certificates libssl-dev libcurl4-openssl-dev nlohmann-json3-dev libcli11-dev
   need_cargo
 }
 
