@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 rc=0
-mapfile -t sources < <(find src apps include tests bench -name '*.cc' -o -name '*.h' -o -name '*.cpp' 2>/dev/null | sort)
+mapfile -t sources < <(find src apps bridge include tests bench -name '*.cc' -o -name '*.h' -o -name '*.cpp' 2>/dev/null | sort)
 clang-format-19 --dry-run -Werror "${sources[@]}" || rc=1
 for file in "${sources[@]}"; do
   lines=$(wc -l <"$file")

@@ -75,7 +75,12 @@ int32_t folio_tokenizer_encode(const FolioTokenizer* tokenizer, FolioBytes text,
 size_t folio_tokenizer_size(const FolioTokenizer* tokenizer);
 
 /* How a token of tokenizer.json is spelled and what kind it is. */
-enum { FOLIO_TOKEN_ABSENT = 0, FOLIO_TOKEN_NORMAL = 1, FOLIO_TOKEN_ADDED = 2, FOLIO_TOKEN_SPECIAL = 3 };
+enum {
+  FOLIO_TOKEN_ABSENT = 0,
+  FOLIO_TOKEN_NORMAL = 1,
+  FOLIO_TOKEN_ADDED = 2,
+  FOLIO_TOKEN_SPECIAL = 3
+};
 int32_t folio_tokenizer_token(const FolioTokenizer* tokenizer, uint32_t id, FolioBuffer* spelling);
 
 /* Whether tokenizer.json's decoder maps GPT-2's printable characters back to bytes; whether it

@@ -32,7 +32,9 @@ class Random {
     return z ^ (z >> 31);
   }
   // In [-1, 1).
-  float Symmetric() { return static_cast<float>(static_cast<double>(Next() >> 11) * 0x1p-52 - 1.0); }
+  float Symmetric() {
+    return static_cast<float>(static_cast<double>(Next() >> 11) * 0x1p-52 - 1.0);
+  }
 
  private:
   std::uint64_t state_;
@@ -117,7 +119,8 @@ class Tensors {
   Tensors(GgmlType type, std::uint64_t seed) : type_(type), random_(seed) {}
 
   void Matrix(const std::string& name, int n, int k) {
-    Add(name, type_, {k, n}, RandomData(type_, std::int64_t{n} * k, 1.7F / std::sqrt(static_cast<float>(k)), random_));
+    Add(name, type_, {k, n},
+        RandomData(type_, std::int64_t{n} * k, 1.7F / std::sqrt(static_cast<float>(k)), random_));
   }
   void Norm(const std::string& name, int n) {
     Bytes data;
@@ -132,7 +135,8 @@ class Tensors {
   const std::string& data() const { return data_.data(); }
 
  private:
-  void Add(const std::string& name, GgmlType type, const std::vector<int>& dims, const std::string& data) {
+  void Add(const std::string& name, GgmlType type, const std::vector<int>& dims,
+           const std::string& data) {
     infos_.String(name);
     infos_.Pod(static_cast<std::uint32_t>(dims.size()));
     for (const int dim : dims) infos_.Pod(static_cast<std::uint64_t>(dim));
@@ -160,7 +164,8 @@ std::vector<std::string> ByteTokens() {
   std::vector<std::string> tokens;
   std::uint32_t moved = 256;
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+    const bool printable =
+        (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
     tokens.push_back(Utf8(printable ? byte : moved++));
   }
   return tokens;
@@ -184,14 +189,17 @@ void AddTokenizer(int vocab, Metadata& metadata) {
   metadata.Strings("tokenizer.ggml.merges", {});
   metadata.Uint("tokenizer.ggml.bos_token_id", static_cast<std::uint32_t>(vocab - 3));
   metadata.Uint("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(vocab - 1));
-  metadata.String("tokenizer.chat_template",
-                  "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-                  "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}");
+  metadata.String(
+      "tokenizer.chat_template",
+      "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+      "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}");
 }
 
 void AddConfig(const TinyModelSpec& spec, Metadata& metadata) {
   const std::string prefix = spec.architecture + ".";
-  const auto add = [&](const char* key, int value) { metadata.Uint(prefix + key, static_cast<std::uint32_t>(value)); };
+  const auto add = [&](const char* key, int value) {
+    metadata.Uint(prefix + key, static_cast<std::uint32_t>(value));
+  };
   metadata.String("general.architecture", spec.architecture);
   metadata.String("general.name", "tiny " + spec.architecture);
   add("block_count", spec.layers);

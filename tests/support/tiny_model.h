@@ -1,4 +1,5 @@
-// Writes tiny GGUF models with random weights for unit tests: real architectures, a byte-level vocabulary, no network.
+// Writes tiny GGUF models with random weights for unit tests: real architectures, a byte-level
+// vocabulary, no network.
 #ifndef FOLIO_TESTS_SUPPORT_TINY_MODEL_H_
 #define FOLIO_TESTS_SUPPORT_TINY_MODEL_H_
 
@@ -18,9 +19,9 @@ struct TinyModelSpec {
   int kv_heads = 2;
   int head_dim = 32;
   int ffn = 96;
-  int vocab = 288;      // at least 259: bytes and three control tokens
+  int vocab = 288;  // at least 259: bytes and three control tokens
   int context = 2048;
-  int window = 24;      // gemma3
+  int window = 24;  // gemma3
   std::uint64_t seed = 1;
 };
 
