@@ -3,6 +3,7 @@
 It shares nothing with Folio: another reader (the gguf package), and each family's pre-tokenizer put together from the
 components that the family's own tokenizer.json uses, where Folio has one list of regular expressions.
 """
+import functools
 import re
 
 import gguf
@@ -11,6 +12,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 
 
+@functools.lru_cache(maxsize=3)
 def read_metadata(path):
     reader = gguf.GGUFReader(path)
     return {name: field.contents() for name, field in reader.fields.items() if name.startswith("tokenizer.")}

@@ -11,6 +11,7 @@ from tokenizer_lines import lines
 LINES = 3000
 FAMILIES = ["aquila", "baichuan", "command-r", "deepseek-coder", "deepseek-llm", "falcon", "gemma-4", "gpt-2", "gpt-neox", "llama-bpe",
             "llama-spm", "mpt", "phi-3", "qwen2", "qwen35", "refact", "starcoder"]
+LARGE = ("command-r", "gemma-4")  # seconds to build in Python, so for the long tier
 WITH_CASES = [family for family in FAMILIES if family not in ("aquila", "baichuan", "gpt-neox")]
 
 
@@ -45,7 +46,7 @@ def test_gemma3_ids_equal_hugging_faces(gemma3, llama_cpp_folder):  # noqa: F811
     compare(gemma3, llama_cpp_folder)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [pytest.param(f, marks=pytest.mark.long) if f in LARGE else f for f in FAMILIES])
 def test_family_ids_equal_hugging_faces(family, llama_cpp_folder):  # noqa: F811
     compare(llama_cpp_folder / f"models/ggml-vocab-{family}.gguf", llama_cpp_folder)
 
@@ -82,7 +83,7 @@ def test_tokens_go_back_to_the_very_text(name, request):
         assert "".join(reply["streamed"]) == expected.decode(errors="replace")
 
 
-@pytest.mark.parametrize("name", ["smollm2", "gemma3"])
+@pytest.mark.parametrize("name", ["smollm2", pytest.param("gemma3", marks=pytest.mark.long)])
 def test_tokenizer_json_gives_the_ids_of_the_gguf(name, request, tmp_path, llama_cpp_folder):  # noqa: F811
     model = request.getfixturevalue(name)
     path = tmp_path / "tokenizer.json"
