@@ -85,6 +85,12 @@ def joined(parts):
                       for field in dataclasses.fields(Fidelity)])
 
 
+def _log_sums(logits):
+    """log(sum(exp(row))) [n, 1] in float64, row by row: a big vocabulary's rows need much memory together."""
+    return np.array([[row.max() + np.log(np.exp(row.astype(np.float64) - row.max()).sum())] for row in logits],
+                    dtype=np.float64)
+
+
 def _divergence(log_p, log_q):
     """r - 1 - log r, elementwise, for r = q / p; exact also where q is very near p."""
     log_r = log_q - np.asarray(log_p, dtype=np.float64)
@@ -97,12 +103,12 @@ def compare(reference, logits):
         raise ValueError(f"{logits.shape[0]} positions where the reference has {reference.ids.shape[0]}")
     if not np.isfinite(logits).all():
         raise ValueError("the logits are not all finite")
-    log_q = log_softmax(logits)
+    normalizer = _log_sums(logits)
 
     def of(ids):
-        return np.take_along_axis(log_q, ids.astype(np.int64), axis=-1)
+        return np.take_along_axis(logits, ids.astype(np.int64), axis=-1) - normalizer
 
     log_p = np.asarray(reference.logprobs, dtype=np.float64)
     kl = (np.exp(log_p) * _divergence(log_p, of(reference.ids))).sum(axis=-1)
     kl += np.exp(reference.rest) * _divergence(reference.tail_logprobs, of(reference.tail_ids)).mean(axis=-1)
-    return Fidelity(kl, log_q.argmax(axis=-1) == reference.ids[:, 0], log_p[:, 0] - log_p[:, 1])
+    return Fidelity(kl, logits.argmax(axis=-1) == reference.ids[:, 0], log_p[:, 0] - log_p[:, 1])
