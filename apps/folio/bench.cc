@@ -212,9 +212,10 @@ std::string AsText(const Engine& engine, const BenchArgs& args,
                      engine.file().path() + "\n" +
                      "TEST      TOKENS   DEPTH   TOKENS/S (median)      MIN      MAX\n";
   for (const BenchResult& result : results) {
+    const std::int64_t tokens = result.prompt + result.generate;
     std::array<char, 160> line{};
     std::snprintf(line.data(), line.size(), "%-8s  %6lld  %6lld  %18.2f %8.2f %8.2f\n",
-                  result.test.c_str(), static_cast<long long>(result.prompt + result.generate),
+                  result.test.c_str(), static_cast<long long>(tokens),
                   static_cast<long long>(args.depth), Median(result.tokens_per_second),
                   result.tokens_per_second.front(), result.tokens_per_second.back());
     text += line.data();

@@ -35,6 +35,10 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
                 "subtract from the logits of tokens seen before (default: 0)"));
   group(AddReal(app, "--frequency-penalty", args.frequency_penalty,
                 "subtract for each time a token was seen (default: 0)"));
+  app.footer(
+      "Sampling goes in this order: repeat, presence and frequency penalties; greedy if the "
+      "temperature is 0; else temperature, top-k, top-p, min-p, and a draw whose random number "
+      "depends on seed and position alone.");
 }
 
 Result<GenerateOptions> GenerateOptionsOf(const SamplingArgs& args, std::uint64_t default_seed) {

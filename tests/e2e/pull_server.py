@@ -28,6 +28,7 @@ class File:
     cut: list = dataclasses.field(default_factory=list)  # bytes after which a request is cut, one a request
     stall: list = dataclasses.field(default_factory=list)  # bytes after which a request gets no more, one a request
     length: int = None  # a Content-Length that lies
+    seconds: float = 0  # how long sending takes
 
     @property
     def sha256(self):
@@ -132,4 +133,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True
             return
-        self.wfile.write(body)
+        step = max(1, len(body) // 20) if file.seconds else max(1, len(body))
+        for start in range(0, len(body), step):
+            self.wfile.write(body[start : start + step])
+            time.sleep(file.seconds / 20)

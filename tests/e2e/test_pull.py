@@ -11,6 +11,7 @@ import time
 import pytest
 from cli_checks import refused
 from pull_server import File, Server, gguf_bytes
+from terminal import Terminal
 
 TOKEN = "hf_secretsecretsecret"
 REPO = "org/tiny-GGUF"
@@ -363,3 +364,19 @@ def test_the_store_lists_and_removes_what_was_pulled(pull, folio, server, models
     assert folio("models", "rm", "m-Q8_0", env=env).code == 0
     assert files_under(models) == []
     refused(folio("models", "rm", "m-Q8_0", env=env), 3, "m-Q8_0")
+
+
+def test_a_bar_shows_on_a_terminal_only(pull, folio, server, models, tmp_path):
+    server.files["/slow.gguf"] = File(gguf_bytes(2_000_000), seconds=3)
+    terminal = Terminal([str(folio.binary), "pull", server.url + "/slow.gguf"],
+                        {**os.environ, "FOLIO_HOME": str(tmp_path / "home"), "no_proxy": "*"})
+    try:
+        terminal.expect("slow.gguf [")
+        terminal.expect("MiB of 1.91 MiB")
+        assert terminal.wait() == 0
+    finally:
+        terminal.close()
+    assert str(models / "slow.gguf") in terminal.screen
+    server.files["/quiet.gguf"] = File(gguf_bytes(2_000_000), seconds=2)
+    outcome = pull(server.url + "/quiet.gguf")
+    assert outcome.code == 0 and outcome.err == "" and "\x1b" not in outcome.out and "[" not in outcome.out
