@@ -12,6 +12,7 @@ struct Avx2 {
   static constexpr int kWidth = 8;
   // Rows of a register tile: of 16 registers, 8 dot products, two weights, one activation.
   static constexpr int kMicroRows = 4;
+  static constexpr int kUnrolledPairs = 1;
 
   static Int Zero() { return _mm256_setzero_si256(); }
   static Int Set8(int value) { return _mm256_set1_epi8(static_cast<char>(value)); }

@@ -15,6 +15,7 @@ struct Avx512 {
   static constexpr int kWidth = 16;
   // Rows of a register tile: 16 dot products, two weights, one activation.
   static constexpr int kMicroRows = 8;
+  static constexpr int kUnrolledPairs = 16;
 
   static Int Zero() { return _mm512_setzero_si512(); }
   static Int Set8(int value) { return _mm512_set1_epi8(static_cast<char>(value)); }

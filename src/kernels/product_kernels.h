@@ -202,59 +202,84 @@ void FillSlab(const std::byte* strips, std::int64_t strip_bytes, std::int64_t fi
   }
 }
 
+// One block's group for kRows rows. V::kUnrolledPairs pairs of k are written out at a time: in a
+// loop gcc 12 copies each of AVX-512's 16 accumulators at every step, and written out it spills
+// AVX2's.
+template <class V, int kVectors, int kPairs, bool kMinimum, int kRows>
+[[gnu::always_inline]] inline void AddSlabGroup(const std::int16_t (*words)[Slab<V>::kColumns][2],
+                                                const float* scales, const float* minima,
+                                                const std::int16_t* values,
+                                                const BlockFactors* factors, int group,
+                                                float* acc) {
+  typename V::Int dots[kRows][kVectors];
+  Unroll<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
+    dots[decltype(i)::value / kVectors][decltype(i)::value % kVectors] = V::Zero();
+  });
+  constexpr int kStep = V::kUnrolledPairs < kPairs ? V::kUnrolledPairs : kPairs;
+  for (int first = 0; first < kPairs; first += kStep) {
+    Unroll<kStep>([&](auto pair) __attribute__((always_inline)) {
+      const int at = first + decltype(pair)::value;
+      typename V::Int weights[kVectors];
+      Unroll<kVectors>([&](auto v) __attribute__((always_inline)) {
+        weights[decltype(v)::value] = V::Load(words[at][decltype(v)::value * V::kWidth]);
+      });
+      Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
+        constexpr int kRow = decltype(row)::value;
+        const typename V::Int x = V::BroadcastPair(values + kRow * 32 + at * 2);
+        Unroll<kVectors>([&](auto v) __attribute__((always_inline)) {
+          auto& dot = dots[kRow][decltype(v)::value];
+          dot = V::DotAdd(dot, weights[decltype(v)::value], x);
+        });
+      });
+    });
+  }
+  Unroll<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
+    constexpr int kRow = decltype(i)::value / kVectors;
+    constexpr int kVector = decltype(i)::value % kVectors;
+    constexpr int kColumn = kVector * V::kWidth;
+    float* sum = acc + kRow * Slab<V>::kColumns + kColumn;
+    typename V::Float minimum = V::ZeroFloat();
+    if constexpr (kMinimum) minimum = V::LoadFloats(minima + kColumn);
+    V::StoreFloats(sum, AddGroup<V, kMinimum>(dots[kRow][kVector], V::LoadFloats(scales + kColumn),
+                                              minimum, &factors[kRow].scale,
+                                              GroupSum(factors[kRow], 16 / kPairs, group),
+                                              V::LoadFloats(sum)));
+  });
+}
+
 // kRows rows times the slab: adds to acc [row][column]. `values` and `factors` are the first row's
 // first block; `tile_rows` rows lie side by side in a block.
 template <class V, int kVectors, int kGroups, bool kMinimum, int kRows>
 void MultiplySlab(const Slab<V>& slab, int blocks, const std::int16_t* values,
                   const BlockFactors* factors, std::int64_t tile_rows, float* acc) {
+  constexpr int kPairs = 16 / kGroups;
   for (int block = 0; block < blocks; ++block) {
     for (int group = 0; group < kGroups; ++group) {
-      typename V::Int dots[kRows][kVectors];
-      for (auto& row : dots) {
-        for (auto& dot : row) dot = V::Zero();
-      }
-      constexpr int kPairs = 16 / kGroups;
-      for (int pair = group * kPairs; pair < (group + 1) * kPairs; ++pair) {
-        typename V::Int words[kVectors];
-        for (int v = 0; v < kVectors; ++v)
-          words[v] = V::Load(slab.words[block][pair][v * V::kWidth]);
-        Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
-          constexpr int kRow = decltype(row)::value;
-          const typename V::Int x = V::BroadcastPair(values + kRow * 32 + pair * 2);
-          for (int v = 0; v < kVectors; ++v) dots[kRow][v] = V::DotAdd(dots[kRow][v], words[v], x);
-        });
-      }
-      Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
-        constexpr int kRow = decltype(row)::value;
-        for (int v = 0; v < kVectors; ++v) {
-          const int column = v * V::kWidth;
-          float* sum = acc + kRow * Slab<V>::kColumns + column;
-          const typename V::Float minimum =
-              kMinimum ? V::LoadFloats(slab.minima[block][group] + column) : V::ZeroFloat();
-          V::StoreFloats(sum, AddGroup<V, kMinimum>(
-                                  dots[kRow][v], V::LoadFloats(slab.scales[block][group] + column),
-                                  minimum, &factors[kRow].scale,
-                                  GroupSum(factors[kRow], kGroups, group), V::LoadFloats(sum)));
-        }
-      });
+      AddSlabGroup<V, kVectors, kPairs, kMinimum, kRows>(
+          slab.words[block] + group * kPairs, slab.scales[block][group], slab.minima[block][group],
+          values + group * kPairs * 2, factors, group, acc);
     }
     values += tile_rows * 32;
     factors += tile_rows;
   }
 }
 
+// `rows` rows of a tile, in register tiles of kRows rows and then of half as many.
 template <class V, int kVectors, int kGroups, bool kMinimum, int kRows = V::kMicroRows>
-[[gnu::always_inline]] inline void MultiplySlabRows(const Slab<V>& slab, int blocks,
-                                                    const std::int16_t* values,
-                                                    const BlockFactors* factors,
-                                                    std::int64_t tile_rows, std::int64_t rows,
-                                                    float* acc) {
-  if (rows == kRows) {
-    MultiplySlab<V, kVectors, kGroups, kMinimum, kRows>(slab, blocks, values, factors, tile_rows,
-                                                        acc);
-  } else if constexpr (kRows > 1) {
-    MultiplySlabRows<V, kVectors, kGroups, kMinimum, kRows - 1>(slab, blocks, values, factors,
-                                                                tile_rows, rows, acc);
+void MultiplySlabRows(const Slab<V>& slab, int blocks, const std::int16_t* values,
+                      const BlockFactors* factors, std::int64_t tile_rows, std::int64_t rows,
+                      float* acc) {
+  std::int64_t row = 0;
+  for (; row + kRows <= rows; row += kRows) {
+    MultiplySlab<V, kVectors, kGroups, kMinimum, kRows>(
+        slab, blocks, values + row * 32, factors + row, tile_rows, acc + row * Slab<V>::kColumns);
+  }
+  if constexpr (kRows > 1) {
+    if (row < rows) {
+      MultiplySlabRows<V, kVectors, kGroups, kMinimum, kRows / 2>(
+          slab, blocks, values + row * 32, factors + row, tile_rows, rows - row,
+          acc + row * Slab<V>::kColumns);
+    }
   }
 }
 
@@ -266,13 +291,9 @@ void MultiplySlabAllRows(const ProductSlice& slice, const Slab<V>& slab, std::in
     const ActivationTile tile =
         LocateTile(slice.activations, slice.rows, slice.k / kBlockElements, row);
     const std::int64_t at = first * tile.rows;
-    for (std::int64_t in_tile = 0; in_tile < tile.rows; in_tile += V::kMicroRows) {
-      const std::int64_t left = tile.rows - in_tile;
-      MultiplySlabRows<V, kVectors, kGroups, kMinimum>(
-          slab, blocks, tile.values + (at + in_tile) * 32, tile.factors + at + in_tile, tile.rows,
-          left < V::kMicroRows ? left : V::kMicroRows,
-          acc + (row - slice.row_begin + in_tile) * Slab<V>::kColumns);
-    }
+    MultiplySlabRows<V, kVectors, kGroups, kMinimum>(
+        slab, blocks, tile.values + at * 32, tile.factors + at, tile.rows, tile.rows,
+        acc + (row - slice.row_begin) * Slab<V>::kColumns);
   }
 }
 
@@ -368,13 +389,13 @@ void MultiplyFloatTile(const ProductSlice& slice, std::int64_t strip, std::int64
   }
 }
 
+// Rows [row, slice.row_end) in register tiles of kRows rows and then of half as many.
 template <class V, GgmlType kType, int kVectors, int kRows = V::kMicroRows>
-[[gnu::always_inline]] inline void MultiplyFloatRows(const ProductSlice& slice, std::int64_t strip,
-                                                     std::int64_t row) {
-  if (slice.row_end - row >= kRows) {
+void MultiplyFloatRows(const ProductSlice& slice, std::int64_t strip, std::int64_t row) {
+  for (; row + kRows <= slice.row_end; row += kRows)
     MultiplyFloatTile<V, kType, kVectors, kRows>(slice, strip, row);
-  } else if constexpr (kRows > 1) {
-    MultiplyFloatRows<V, kType, kVectors, kRows - 1>(slice, strip, row);
+  if constexpr (kRows > 1) {
+    if (row < slice.row_end) MultiplyFloatRows<V, kType, kVectors, kRows / 2>(slice, strip, row);
   }
 }
 
@@ -382,12 +403,10 @@ template <class V, GgmlType kType>
 void MultiplyFloats(const ProductSlice& slice) {
   constexpr int kStrips = kSlabVectors * V::kWidth / kLanes;
   for (std::int64_t strip = slice.strip_begin; strip < slice.strip_end; strip += kStrips) {
-    for (std::int64_t row = slice.row_begin; row < slice.row_end; row += V::kMicroRows) {
-      if (strip + kStrips <= slice.strip_end) {
-        MultiplyFloatRows<V, kType, kSlabVectors>(slice, strip, row);
-      } else {
-        MultiplyFloatRows<V, kType, kLanes / V::kWidth>(slice, strip, row);
-      }
+    if (strip + kStrips <= slice.strip_end) {
+      MultiplyFloatRows<V, kType, kSlabVectors>(slice, strip, slice.row_begin);
+    } else {
+      MultiplyFloatRows<V, kType, kLanes / V::kWidth>(slice, strip, slice.row_begin);
     }
   }
 }
