@@ -22,7 +22,8 @@ export -f fuzz_one
 export root build seconds
 
 mapfile -t names < <(find "$build/bin" -maxdepth 1 -name 'fuzz_*' -printf '%f\n' 2>/dev/null | sed 's/^fuzz_//' | sort)
+[ ${#names[@]} -gt 0 ] || { echo "no fuzz targets in $build/bin"; exit 1; }
 rc=0
-printf '%s\n' "${names[@]}" | sed '/^$/d' | xargs -P 2 -I {} bash -c 'fuzz_one {}' || rc=1
+printf '%s\n' "${names[@]}" | xargs -P 2 -I {} bash -c 'fuzz_one {}' || rc=1
 echo "${#names[@]} fuzz targets, $seconds s each"
 exit $rc
