@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -8,21 +9,41 @@ namespace {
 
 constexpr std::size_t kLongestPart = 400;  // a hostile file must not flood the terminal
 
+unsigned char ByteAt(std::string_view text, std::size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+// Bytes of the character at `i`, or 0 where it is not to be shown: a control character (C1 controls
+// too: some terminals obey them) or no UTF-8.
+std::size_t ShownLength(std::string_view text, std::size_t i) {
+  const unsigned char lead = ByteAt(text, i);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (text.size() - i < length) return 0;
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((ByteAt(text, i + k) & 0xc0) != 0x80) return 0;
+  }
+  return lead == 0xc2 && ByteAt(text, i + 1) < 0xa0 ? 0 : length;
+}
+
 void AppendPart(std::string_view part, std::string& line) {
   if (part.empty()) return;
   if (!line.empty()) line += ": ";
   constexpr std::string_view kHex = "0123456789abcdef";
-  for (const char c : part.substr(0, kLongestPart)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      line += c;
-    } else {
-      line += "\\x";
-      line += kHex[byte >> 4];
-      line += kHex[byte & 15];
+  std::size_t i = 0;
+  while (i < std::min(part.size(), kLongestPart)) {
+    if (const std::size_t length = ShownLength(part, i); length > 0) {
+      line += part.substr(i, length);
+      i += length;
+      continue;
     }
+    line += "\\x";
+    line += kHex[ByteAt(part, i) >> 4];
+    line += kHex[ByteAt(part, i) & 15];
+    ++i;
   }
-  if (part.size() > kLongestPart) line += "...";
+  if (i < part.size()) line += "...";
 }
 
 }  // namespace
