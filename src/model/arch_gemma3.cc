@@ -23,6 +23,12 @@ Status ConfigureGemma3(const Gguf& file, ModelConfig& config) {
   }
   const Result<double> local_base = file.GetFloatOr("gemma3.rope.freq_base_swa", kDefaultLocalBase);
   if (!local_base) return std::unexpected(local_base.error());
+  if (*local_base < kSmallestRopeBase || *local_base > kLargestRopeBase) {
+    return InputError(file.path(), "gemma3.rope.freq_base_swa",
+                      "is " + std::to_string(*local_base) + ", must be from " +
+                          std::to_string(kSmallestRopeBase) + " to " +
+                          std::to_string(kLargestRopeBase));
+  }
 
   RopeConfig local = config.ropes[0];
   local.base = *local_base;

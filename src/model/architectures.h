@@ -8,6 +8,10 @@
 
 namespace folio {
 
+// The bases of rotary embeddings that are taken; beyond, angles are no numbers.
+constexpr double kSmallestRopeBase = 1.0;
+constexpr double kLargestRopeBase = 1e12;
+
 // `config` comes with everything that all decoder families share already filled in and checked.
 Status ConfigureLlama(const Gguf& file, ModelConfig& config);   // Llama 2 and 3.x, SmolLM2, Mistral
 Status ConfigureQwen2(const Gguf& file, ModelConfig& config);   // Qwen 2 and 2.5

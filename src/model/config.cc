@@ -127,7 +127,7 @@ void ReadShapes(Reader& read, ModelConfig& config) {
 
 void ReadRope(Reader& read, ModelConfig& config) {
   RopeConfig rope;
-  rope.base = read.FloatOr("rope.freq_base", 10000.0, 1.0, 1e12);
+  rope.base = read.FloatOr("rope.freq_base", 10000.0, kSmallestRopeBase, kLargestRopeBase);
   rope.rotary_dim = read.IntOr("rope.dimension_count", config.head_dim, 2, kLargestHeadDim);
   if (rope.rotary_dim > config.head_dim || rope.rotary_dim % 2 != 0) {
     read.Refuse("rope.dimension_count", "is " + std::to_string(rope.rotary_dim) +

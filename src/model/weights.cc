@@ -21,6 +21,10 @@ namespace {
 constexpr std::int64_t kChunkBytes =
     192 << 10;  // of the file, read and packed by one thread while it is in its cache
 
+// Divisors of frequencies: those of known models are from 1 to 64, and angles stay numbers.
+constexpr float kSmallestRopeFactor = 1e-6F;
+constexpr float kLargestRopeFactor = 1e9F;
+
 // Which tensor becomes which matrix or vector; built before a byte is reserved, so that a bad file
 // costs nothing.
 class WeightPlan {
@@ -121,7 +125,7 @@ class WeightPlan {
 
   void CheckRopeFactors(const std::vector<float>& factors) {
     for (const float factor : factors) {
-      if (status_ && !(factor > 0.0F && factor < 1e9F)) {
+      if (status_ && !(factor >= kSmallestRopeFactor && factor <= kLargestRopeFactor)) {
         status_ = InputError(file_.path(), "rope_freqs.weight",
                              "has a factor of " + std::to_string(factor));
       }

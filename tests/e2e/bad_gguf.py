@@ -236,7 +236,36 @@ add("shape-rope-factors", lambda f: f.tensors.append(Tensor("rope_freqs.weight",
     "rope_freqs.weight", "[8]")  # fmt: skip
 add("rope-factors-zero", lambda f: f.tensors.append(Tensor("rope_freqs.weight", [16], 0, bytes(64))),
     "rope_freqs.weight", "0.0")  # fmt: skip
+add("rope-factors-tiny", lambda f: f.tensors.append(
+    Tensor("rope_freqs.weight", [16], 0, struct.pack("<16f", *[1e-30] * 16))), "rope_freqs.weight", "0.0")  # fmt: skip
 add("shape-down", reshape("blk.0.ffn_down.weight", [64, 32]), "blk.0.ffn_down.weight", "32")
+
+
+# Gemma 3's own values. Its configuration is read before its tensors are.
+def add_gemma(key, kind, value, shown=None):
+    def change(file):
+        for pair in file.pairs:
+            if isinstance(pair.key, str):
+                pair.key = pair.key.replace("llama.", "gemma3.")
+        file.set("general.architecture", STRING, "gemma3")
+        file.set("gemma3.attention.sliding_window", U32, 512)
+        file.set(f"gemma3.{key}", kind, value)
+
+    add(f"gemma3.{key}={value}", change, f"gemma3.{key}", str(value) if shown is None else shown, "show")
+
+
+add_gemma("attention.sliding_window", U32, 0)
+add_gemma("attention.sliding_window", U32, 2**32 - 1)
+add_gemma("rope.freq_base_swa", F32, 0.0)
+add_gemma("rope.freq_base_swa", F32, -1.0)
+add_gemma("rope.freq_base_swa", F32, 1e30, "must be from")
+add_gemma("rope.freq_base_swa", STRING, "10000")
+
+# What a terminal would obey is shown in hexadecimal.
+add("architecture-c1-control", lambda f: f.set("general.architecture", STRING, "\u009b31m"),
+    "general.architecture", r"'\xc2\x9b31m'", "show")  # fmt: skip
+add("architecture-long", lambda f: f.set("general.architecture", STRING, "\u00e9" * 5000),
+    "general.architecture", "\u00e9...", "show")  # fmt: skip
 
 # Vocabularies and merges that disagree.
 TOKENS = byte_tokens() + [merge.replace(" ", "") for merge in MERGES] + SPECIAL
