@@ -1,6 +1,8 @@
 #include "cpu/machine.h"
 
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -68,6 +70,17 @@ std::uint64_t CgroupRoom(const std::string& root, std::string path, const char* 
   }
 }
 
+// What a limit on the address space (`ulimit -v`) leaves. Stacks of threads and what the tokenizer
+// needs come out of it too, so a share is kept back.
+std::uint64_t AddressRoom() {
+  constexpr std::uint64_t kKeptBack = std::uint64_t{128} << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
+  const std::uint64_t pages = ReadNumber("/proc/self/statm").value_or(0);
+  const std::uint64_t used = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) + kKeptBack;
+  return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, used);
+}
+
 // Cores that a "quota period" pair allows, rounded up.
 std::optional<int> CgroupCores() {
   const std::string path = CgroupPath("").value_or("");
@@ -112,7 +125,7 @@ std::uint64_t AvailableMemory() {
     room = std::min(room, CgroupRoom("/sys/fs/cgroup/memory", *path, "memory.limit_in_bytes",
                                      "memory.usage_in_bytes"));
   }
-  return room;
+  return std::min(room, AddressRoom());
 }
 
 std::string CpuName() {

@@ -12,7 +12,7 @@ namespace folio {
 int NumCores();
 
 // Bytes that can still be taken without swapping or being killed: the machine's MemAvailable or
-// what the cgroup (v2 or v1) leaves, whichever is less.
+// what the cgroup (v2 or v1) or `ulimit -v` leaves, whichever is least.
 std::uint64_t AvailableMemory();
 
 // The processor's name for people ("Intel(R) Xeon(R) ..."), or "unknown".

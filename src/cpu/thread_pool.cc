@@ -2,6 +2,9 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+#include <system_error>
+
 #include "cpu/isa.h"
 
 namespace folio {
@@ -14,8 +17,13 @@ constexpr int kSpins = 2000;
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) {
+  workers_.reserve(static_cast<std::size_t>(std::max(threads - 1, 0)));
   for (int thread = 1; thread < threads; ++thread) {
-    workers_.emplace_back([this, thread] { WorkerLoop(thread); });
+    try {
+      workers_.emplace_back([this, thread] { WorkerLoop(thread); });
+    } catch (const std::system_error&) {
+      return;  // a limit on processes or memory: size() says how many there are
+    }
   }
 }
 

@@ -17,7 +17,7 @@ namespace folio {
 // never by partial sums.
 class ThreadPool {
  public:
-  // `threads` counts the caller: 1 means that everything runs inline.
+  // `threads` counts the caller: 1 runs all inline. size() is less where the system starts fewer.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

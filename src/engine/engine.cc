@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "cpu/machine.h"
@@ -123,8 +124,19 @@ ForwardOptions Engine::ForwardOptionsOf() const {
 // takes as long.
 Status Engine::LoadParts() {
   pool_ = std::make_unique<ThreadPool>(options_.threads);
+  if (pool_->size() < options_.threads) {
+    return RuntimeError("threads", "",
+                        "the system starts only " + std::to_string(pool_->size()) + " of " +
+                            std::to_string(options_.threads) + " (see `ulimit -a`, --threads)");
+  }
   Status text;
-  std::thread text_thread([&] { text = LoadText(); });
+  std::jthread text_thread([&] {
+    try {
+      text = LoadText();
+    } catch (const std::bad_alloc&) {
+      text = RuntimeError("memory", "tokenizer", "the system gives no more");
+    }
+  });
   Result<std::unique_ptr<ModelWeights>> weights =
       LoadWeights(file_, config_, *pool_, options_.progress);
   text_thread.join();

@@ -207,24 +207,28 @@ std::vector<Chunk> CutIntoChunks(const WeightPlan& plan) {
   return chunks;
 }
 
-Status LoadChunk(const Chunk& chunk, const std::vector<ReadFile>& files,
-                 std::vector<std::byte>& scratch, std::byte* storage) {
+std::size_t FileBytes(const Chunk& chunk) {
+  return static_cast<std::size_t>(chunk.strips * kStripRows * FileRowBytes(*chunk.matrix->tensor));
+}
+
+// `scratch` has room for the chunk's FileBytes.
+Status LoadChunk(const Chunk& chunk, const std::vector<ReadFile>& files, std::byte* scratch,
+                 std::byte* storage) {
   const GgufTensor& tensor = *chunk.matrix->tensor;
   const PackedMatrix& matrix = *chunk.matrix->target;
   const std::int64_t row_bytes = FileRowBytes(tensor);
   const std::int64_t first_row = chunk.first_strip * kStripRows;
   const std::int64_t rows = std::min(chunk.strips * kStripRows, matrix.n - first_row);
-  scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(rows * row_bytes)));
   Status read = files[static_cast<std::size_t>(tensor.file)].ReadAt(
       tensor.offset + static_cast<std::uint64_t>(first_row * row_bytes),
-      static_cast<std::size_t>(rows * row_bytes), scratch.data());
+      static_cast<std::size_t>(rows * row_bytes), scratch);
   if (!read) return read;
   const std::size_t strip_bytes = PackedStripBytes(matrix.type, matrix.k);
   std::byte* out =
       storage + chunk.matrix->offset + static_cast<std::size_t>(chunk.first_strip) * strip_bytes;
   for (std::int64_t row = 0; row < rows; row += kStripRows) {
-    PackStrip(matrix.type, scratch.data() + row * row_bytes, std::min(kStripRows, rows - row),
-              matrix.k, out);
+    PackStrip(matrix.type, scratch + row * row_bytes, std::min(kStripRows, rows - row), matrix.k,
+              out);
     out += strip_bytes;
   }
   return {};
@@ -244,13 +248,18 @@ Status LoadMatrices(const Gguf& file, const WeightPlan& plan, std::byte* storage
   const Result<std::vector<ReadFile>> files = OpenFiles(file);
   if (!files) return std::unexpected(files.error());
   const std::vector<Chunk> chunks = CutIntoChunks(plan);
-  std::vector<std::vector<std::byte>> scratch(static_cast<std::size_t>(pool.size()));
+  std::size_t most = 0;
+  for (const Chunk& chunk : chunks) most = std::max(most, FileBytes(chunk));
+  // Here and not in the loop, where nothing may throw; untouched pages cost nothing.
+  std::vector<std::unique_ptr<std::byte[]>> scratch;
+  for (int thread = 0; thread < pool.size(); ++thread)
+    scratch.push_back(std::make_unique_for_overwrite<std::byte[]>(most));
   std::atomic<std::int64_t> done{0};
   std::mutex mutex;
   Status status;
   pool.ParallelFor(static_cast<std::int64_t>(chunks.size()), [&](std::int64_t task, int thread) {
     const Status loaded = LoadChunk(chunks[static_cast<std::size_t>(task)], *files,
-                                    scratch[static_cast<std::size_t>(thread)], storage);
+                                    scratch[static_cast<std::size_t>(thread)].get(), storage);
     if (!loaded) {
       const std::lock_guard lock(mutex);
       if (status) status = loaded;

@@ -164,6 +164,11 @@ def test_closed_stdout_is_no_crash(folio, smollm2):
         done = subprocess.run([folio.binary, "show", smollm2], stdout=full, stderr=subprocess.PIPE, text=True,
                               timeout=60, check=False)
     assert done.returncode == 1 and "No space left" in done.stderr and done.stderr.count("\n") == 1
+    for args in (["--help"], ["--version"], ["run", "--help"]):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([folio.binary, *args], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+                                  check=False)
+        assert done.returncode == 1 and "No space left" in done.stderr and done.stderr.count("\n") == 1, args
 
 
 @pytest.mark.parametrize("args", [
@@ -186,3 +191,27 @@ def test_a_forced_isa_is_checked_and_reported(folio, smollm2):
 def test_memory_that_is_too_little_is_refused_with_numbers(folio, smollm2):
     refused(folio("run", smollm2, "--prompt", "x", "--memory", "1MiB"), 1, "--memory", "1048576")
     refused(folio("run", smollm2, "--prompt", "x", "--context", "999999"), 2, "--context", "999999")
+
+
+@pytest.mark.parametrize("kib,threads", [(120_000, 1), (200_000, 1), (200_000, 64), (250_000, 1000)])
+def test_too_little_address_space_is_an_error_and_no_crash(folio, smollm2, kib, threads):
+    args = ["run", smollm2, "--prompt", "x", "--max-tokens", "1", "--threads", threads]
+    done = subprocess.run(["bash", "-c", f'ulimit -v {kib}; exec "$@"', "-", folio.binary, *map(str, args)],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and done.stderr.startswith("folio: error: "), (done.returncode, done.stderr)
+    assert done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+def test_a_context_that_nobody_asked_for_shrinks_into_the_address_space(folio, smollm2):
+    done = subprocess.run(["bash", "-c", 'ulimit -v 450000; exec "$@"', "-", folio.binary, "run", smollm2, "--prompt",
+                           "x", "--max-tokens", "1", "--threads", "1"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr == "", (done.returncode, done.stderr)
+
+
+def test_threads_that_the_system_refuses_are_counted(folio, smollm2):
+    done = subprocess.run(["bash", "-c", 'ulimit -v 1500000; exec "$@"', "-", folio.binary, "run", smollm2, "--prompt",
+                           "x", "--context", "64", "--threads", "1000"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and done.stderr.startswith("folio: error: threads: the system starts only "), done.stderr
+    assert "of 1000" in done.stderr and done.stderr.count("\n") == 1
