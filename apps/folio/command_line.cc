@@ -2,8 +2,10 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <sstream>
 #include <string>
 
+#include "folio/bus_error.h"
 #include "folio/commands.h"
 #include "folio/output.h"
 
@@ -50,11 +52,19 @@ int RunAction(const Action& action) {
   return flushed ? 0 : Report(flushed.error());
 }
 
+// Help or the version.
+int PrintAbout(const CLI::App& app, const CLI::ParseError& about) {
+  std::ostringstream text;
+  app.exit(about, text, text);
+  return RunAction([&text] { return WriteOutput(text.str()); });
+}
+
 }  // namespace
 
 int RunCommandLine(int argc, const char* const* argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed reader is a write error
   std::signal(SIGXFSZ, SIG_IGN);  // and so is a file size limit
+  ReportBusErrors();
   CLI::App app("Folio runs large language models on this machine's CPUs.", "folio");
   app.set_version_flag("--version", std::string("folio ") + FOLIO_VERSION);
   app.require_subcommand(1);
@@ -73,11 +83,11 @@ int RunCommandLine(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
+    return PrintAbout(app, help);
   } catch (const CLI::CallForAllHelp& help) {
-    return app.exit(help);
+    return PrintAbout(app, help);
   } catch (const CLI::CallForVersion& version) {
-    return app.exit(version);
+    return PrintAbout(app, version);
   } catch (const CLI::ParseError& error) {
     return ReportUsage(app, error, argc, argv);
   }
