@@ -40,7 +40,8 @@ def main():
     parser.add_argument("models", nargs="+", metavar="MODEL")
     parser.add_argument("--context", type=int, default=2048)
     options = parser.parse_args()
-    prompt = "The old ferry left the harbour. " * (options.context // 16)
+    # At most half the context, also where every byte is a token.
+    prompt = "The old ferry left the harbour. " * (options.context // 64)
     failed = False
     print("| model | file MiB | KV MiB | bound MiB | peak MiB | |\n|---|---|---|---|---|---|")
     for model in options.models:
