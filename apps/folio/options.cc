@@ -24,7 +24,7 @@ std::optional<T> ParseNumber(std::string_view text) {
 // `take` gets the text and refuses it by throwing, as CLI11 wants it.
 template <typename Take>
 CLI::Option* AddChecked(CLI::App& app, const std::string& name, const std::string& type,
-                        const std::string& help, Take take) {
+                        const std::string& help, const Take& take) {
   return app
       .add_option(
           name,
