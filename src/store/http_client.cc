@@ -119,7 +119,7 @@ bool IsTransient(CURLcode code) {
 }
 
 std::string StatusMeaning(long status) {
-  const std::string code = "the server answered " + std::to_string(status);
+  std::string code = "the server answered " + std::to_string(status);
   if (status == 401 || status == 403) {
     return code + " (no access; a private or gated model needs a token in HF_TOKEN)";
   }
@@ -143,10 +143,9 @@ CurlPtr NewCurl() {
 }
 
 void AddHeader(ListPtr& list, const std::string& header) {
-  if (curl_slist* longer = curl_slist_append(list.get(), header.c_str()); longer != nullptr) {
-    (void)list.release();
-    list.reset(longer);
-  }
+  curl_slist* const longer = curl_slist_append(list.get(), header.c_str());
+  // A list that was there keeps its head, which `list` has already.
+  if (list == nullptr) list.reset(longer);
 }
 
 // Performs one hop. Gives the URL of a redirect, or an empty string at the end.
