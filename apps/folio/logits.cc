@@ -33,6 +33,8 @@ Status RunLogits(const LogitsArgs& args) {
   const auto engine = LoadEngine(engine_args);
   if (!engine) return std::unexpected(engine.error());
   Session session(**engine);
+  // Before the file: a refusal must leave what was there.
+  if (Status checked = session.CheckTokens(*ids); !checked) return checked;
   const std::int64_t vocab = (*engine)->config().vocab;
   Result<NpyWriter> writer =
       NpyWriter::Create(args.out, static_cast<std::int64_t>(ids->size()), vocab);

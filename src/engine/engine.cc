@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <new>
 #include <thread>
 
+#include "base/checked.h"
 #include "cpu/machine.h"
 #include "kvcache/kv_spec.h"
 
@@ -24,6 +26,15 @@ Status CheckOptions(const EngineOptions& options) {
                       std::to_string(options.max_batch_tokens) + " is not from 1 to 65536");
   }
   return {};
+}
+
+bool PlanFits(const MemoryPlan& plan) {
+  std::uint64_t left = plan.budget_bytes;
+  for (const std::uint64_t part : {plan.weights_bytes, plan.kv_bytes, plan.workspace_bytes}) {
+    if (part > left) return false;
+    left -= part;
+  }
+  return true;
 }
 
 std::vector<KvView> ViewsOf(const KvLayout& layout, const ModelConfig& config, std::byte* base) {
@@ -86,8 +97,7 @@ Status Engine::PlanMemory() {
       options_.context != 0 ? options_.context : std::min(kDefaultContext, config_.context_length);
   layout_ = *std::move(layout);
   ChooseContext();
-  const std::uint64_t total = plan_.weights_bytes + plan_.kv_bytes + plan_.workspace_bytes;
-  if (total > plan_.budget_bytes) {
+  if (!PlanFits(plan_)) {
     return RuntimeError("memory", options_.memory != 0 ? "--memory" : "machine",
                         std::to_string(plan_.budget_bytes) + " bytes are too few: weights need " +
                             std::to_string(plan_.weights_bytes) + ", the KV cache of " +
@@ -102,12 +112,12 @@ Status Engine::PlanMemory() {
 void Engine::ChooseContext() {
   while (true) {
     plan_.num_blocks = BlocksForTokens(plan_.context, options_.block_size);
-    plan_.kv_bytes = static_cast<std::uint64_t>(plan_.num_blocks) * layout_.block_bytes;
+    plan_.kv_bytes =
+        CheckedMul<std::uint64_t>(static_cast<std::uint64_t>(plan_.num_blocks), layout_.block_bytes)
+            .value_or(std::numeric_limits<std::uint64_t>::max());
     plan_.workspace_bytes = Forward::WorkspaceBytes(config_, ViewsOf(layout_, config_, nullptr),
                                                     ForwardOptionsOf(), options_.threads);
-    const bool fits =
-        plan_.weights_bytes + plan_.kv_bytes + plan_.workspace_bytes <= plan_.budget_bytes;
-    if (fits || options_.context != 0 || plan_.context <= options_.block_size) return;
+    if (PlanFits(plan_) || options_.context != 0 || plan_.context <= options_.block_size) return;
     plan_.context /= 2;
   }
 }

@@ -10,12 +10,11 @@ Session::Session(Engine& engine) : engine_(&engine) {}
 
 Session::~Session() { engine_->block_pool_->Free(block_table_); }
 
-Status Session::Append(std::span<const TokenId> tokens, std::vector<float>* all_logits) {
-  const auto present = static_cast<std::int64_t>(tokens_.size());
-  const auto count = static_cast<std::int64_t>(tokens.size());
-  if (present + count > context()) {
+Status Session::CheckTokens(std::span<const TokenId> tokens) const {
+  const auto total = static_cast<std::int64_t>(tokens_.size() + tokens.size());
+  if (total > context()) {
     return UsageError("prompt", "tokens",
-                      std::to_string(present + count) + " are more than the context of " +
+                      std::to_string(total) + " are more than the context of " +
                           std::to_string(context()) + " holds (--context)");
   }
   const std::int64_t vocab = engine_->config_.vocab;
@@ -25,6 +24,13 @@ Status Session::Append(std::span<const TokenId> tokens, std::vector<float>* all_
                         "is not from 0 to " + std::to_string(vocab - 1));
     }
   }
+  return {};
+}
+
+Status Session::Append(std::span<const TokenId> tokens, std::vector<float>* all_logits) {
+  if (Status checked = CheckTokens(tokens); !checked) return checked;
+  const auto count = static_cast<std::int64_t>(tokens.size());
+  const std::int64_t vocab = engine_->config_.vocab;
   if (all_logits != nullptr) all_logits->resize(tokens.size() * static_cast<std::size_t>(vocab));
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t rows = std::min(count - done, engine_->options_.max_batch_tokens);

@@ -24,6 +24,10 @@ class Session {
   std::int64_t context() const { return engine_->plan().context; }
   const Tokenizer& tokenizer() const { return engine_->tokenizer(); }
 
+  // Whether Append would take `tokens` now: a usage error with the numbers if the context has no
+  // room or an id is outside the vocabulary.
+  Status CheckTokens(std::span<const TokenId> tokens) const;
+
   // Computes `tokens` after the present ones, in chunks of max_batch_tokens. With `all_logits`, it
   // receives the logits of every one of them, [tokens, vocab]; else only the last token's are
   // computed (see logits()). More tokens than the context holds are a usage error with both

@@ -151,6 +151,7 @@ def test_logits_are_float32_rows(folio, smollm2, tmp_path):
     assert folio("logits", smollm2, "--tokens", "-", "--out", piped, stdin="1,2,3,4\n").code == 0
     assert np.array_equal(values, np.load(piped))
     refused(folio("logits", smollm2, "--tokens", "1,49152", "--out", out), 2, "49152")
+    assert np.array_equal(values, np.load(out))  # a refusal leaves what was there
     refused(folio("logits", smollm2, "--tokens", "1", "--out", tmp_path / "no" / "x.npy"), 1, "x.npy")
 
 
