@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iostream>
+#include <tuple>
 
 #include "folio/output.h"
 
@@ -28,11 +29,11 @@ class RawMode {
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
     active_ = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
-    (void)WriteOutput(kPasteOn);
+    std::ignore = WriteOutput(kPasteOn);
   }
   ~RawMode() {
-    (void)WriteOutput(kPasteOff);
-    (void)FlushOutput();
+    std::ignore = WriteOutput(kPasteOff);
+    std::ignore = FlushOutput();
     if (active_) tcsetattr(STDIN_FILENO, TCSADRAIN, &saved_);
   }
   RawMode(const RawMode&) = delete;
@@ -124,8 +125,8 @@ void TerminalEditor::Draw(const LineBuffer& buffer) {
   out += "\r";
   if (layout.cursor_column > 0) out += "\x1b[" + std::to_string(layout.cursor_column) + "C";
   cursor_row_ = layout.cursor_row;
-  (void)WriteOutput(out);
-  (void)FlushOutput();
+  std::ignore = WriteOutput(out);
+  std::ignore = FlushOutput();
 }
 
 // Leaves the input on the screen, with the cursor on the line below it.
@@ -133,15 +134,15 @@ void TerminalEditor::FinishDrawing(const LineBuffer& buffer) {
   LineBuffer at_end;
   at_end.Set(buffer.text());
   Draw(at_end);
-  (void)WriteOutput("\r\n");
-  (void)FlushOutput();
+  std::ignore = WriteOutput("\r\n");
+  std::ignore = FlushOutput();
   cursor_row_ = 0;
 }
 
 bool TerminalEditor::HandleMotion(const Key& key, LineBuffer& buffer) {
   if (buffer.Apply(key)) return true;
   if (key.kind == KeyKind::kClearScreen) {
-    (void)WriteOutput("\x1b[H\x1b[2J");
+    std::ignore = WriteOutput("\x1b[H\x1b[2J");
     cursor_row_ = 0;
     return true;
   }

@@ -226,7 +226,7 @@ struct UnitScales {
   typename V::Float scales[kFormat.unit_blocks][kFormat.groups];
   typename V::Float minima[kFormat.has_minimum ? kFormat.unit_blocks : 1][kFormat.groups];
 
-  [[gnu::always_inline]] inline void Load(const std::byte* head, const std::byte* body, int lane) {
+  [[gnu::always_inline]] void Load(const std::byte* head, const std::byte* body, int lane) {
     Unroll<kFormat.unit_blocks>([&](auto block) __attribute__((always_inline)) {
       constexpr int kBlock = decltype(block)::value;
       Unroll<kFormat.groups>([&](auto group) __attribute__((always_inline)) {
