@@ -168,9 +168,9 @@ TEST(Product, SeveralTargetsAndThreadsGiveTheBitsOfOneByOne) {
     for (const std::int64_t rows : {1, 4, 40}) {
       const std::vector<float> x = RandomActivations(random, rows, k);
       std::vector<std::byte> bytes(ActivationBytes(rows, k) + 64);
-      void* at = bytes.data();
+      void* start = bytes.data();
       std::size_t room = bytes.size();
-      auto* packed = static_cast<std::byte*>(std::align(64, ActivationBytes(rows, k), at, room));
+      auto* packed = static_cast<std::byte*>(std::align(64, ActivationBytes(rows, k), start, room));
       const Activations activations =
           ConvertActivations(isa, Numerics::kInt16, x.data(), rows, k, packed, two);
       const std::int64_t ldy = 160;  // all three in one matrix, with a gap
