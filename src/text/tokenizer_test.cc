@@ -25,7 +25,6 @@ using testing::kHello;
 using testing::kLetterA;
 using testing::kNormalType;
 using testing::kStart;
-using testing::kUserDefinedType;
 using ::testing::Not;
 using testing::SentencePieceVocabulary;
 using testing::TestVocabulary;
