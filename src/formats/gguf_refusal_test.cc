@@ -101,8 +101,8 @@ TEST(GgufRefusalTest, ArraysArePricedByTheirElementsBeforeTheyAreRead) {
                                     {Type::kFloat64, 8},
                                     {Type::kBool, 1},
                                     {Type::kString, 8}}) {
-    EXPECT_THAT(RefusalOf([type = type](TestGguf& f) {
-                  f.Add("list", TestGguf::ArrayHead(type, 1'000'000));
+    EXPECT_THAT(RefusalOf([element = type](TestGguf& f) {
+                  f.Add("list", TestGguf::ArrayHead(element, 1'000'000));
                 }),
                 HasSubstr("list: an array of 1000000 elements"))
         << bytes;

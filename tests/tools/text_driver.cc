@@ -9,6 +9,7 @@
 //                                                           -> {"text": "..."} or {"ids": [...]}
 // An error is {"error": "..."} on the same line, with the exit status of a command as "kind".
 #include <chrono>
+#include <exception>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -102,15 +103,10 @@ class Templates {
   std::map<std::string, folio::ChatTemplate> cache_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: text_driver tokenizer|template MODEL\n";
-    return 2;
-  }
+// Answers each line of standard input, a JSON request, with a line.
+int Run(const char* model) {
   const auto start = std::chrono::steady_clock::now();
-  const auto tokenizer = Load(argv[2]);
+  const auto tokenizer = Load(model);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (!tokenizer) {
     std::cout << ToJson(tokenizer.error()).dump() << "\n";
@@ -138,4 +134,19 @@ int main(int argc, char** argv) {
     std::cout << reply.dump() << "\n" << std::flush;
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: text_driver tokenizer|template MODEL\n";
+    return 2;
+  }
+  try {
+    return Run(argv[2]);
+  } catch (const std::exception& error) {
+    std::cerr << "text_driver: " << error.what() << "\n";
+    return 1;
+  }
 }
