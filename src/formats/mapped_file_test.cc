@@ -1,6 +1,5 @@
 #include "formats/mapped_file.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -9,8 +8,6 @@
 
 namespace folio {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::string TemporaryPath(const std::string& name) { return ::testing::TempDir() + name; }
 
@@ -25,7 +22,7 @@ TEST(MappedFileTest, TheBytesAreTheFiles) {
 
 TEST(MappedFileTest, AnEmptyFileHasNoBytes) {
   const std::string path = TemporaryPath("folio_mapped_empty");
-  std::ofstream{path};
+  std::ofstream(path).close();
   const auto file = MappedFile::Open(path);
   ASSERT_TRUE(file.has_value()) << file.error().Message();
   EXPECT_TRUE((*file)->bytes().empty());
