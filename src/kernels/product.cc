@@ -23,7 +23,8 @@ struct Cut {
 
 // Activations of a row group fill at most half of a 2 MiB second-level cache.
 constexpr std::int64_t kRowGroupBytes = 1 << 20;
-// A task is at least this many bytes of weights times rows, lest claiming it shows.
+// Tasks for each thread: enough that a slow core takes fewer, few enough that claiming one costs
+// nothing.
 constexpr std::int64_t kTasksPerThread = 8;
 
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
