@@ -73,7 +73,7 @@ std::uint64_t WeightBytesOfAPass(const ModelWeights& weights) {
 
 class Bench {
  public:
-  Bench(Engine& engine, const BenchArgs& args)
+  Bench(LoadedModel& engine, const BenchArgs& args)
       : engine_(engine),
         args_(args),
         session_(engine),
@@ -166,7 +166,7 @@ class Bench {
            static_cast<double>(chunk);
   }
 
-  Engine& engine_;
+  LoadedModel& engine_;
   const BenchArgs& args_;
   Session session_;
   std::vector<TokenId> tokens_;
@@ -177,7 +177,7 @@ double Median(const std::vector<double>& sorted) {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-OutputJson AsJson(const Engine& engine, const BenchArgs& args,
+OutputJson AsJson(const LoadedModel& engine, const BenchArgs& args,
                   const std::vector<BenchResult>& results) {
   OutputJson document;
   document["machine"] = {{"cpu", CpuName()}, {"cores", NumCores()}};
@@ -204,7 +204,7 @@ OutputJson AsJson(const Engine& engine, const BenchArgs& args,
   return document;
 }
 
-std::string AsText(const Engine& engine, const BenchArgs& args,
+std::string AsText(const LoadedModel& engine, const BenchArgs& args,
                    const std::vector<BenchResult>& results) {
   std::string text = CpuName() + ", " + std::string(IsaName(engine.isa())) + ", threads " +
                      std::to_string(engine.options().threads) + ", numerics " +

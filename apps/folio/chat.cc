@@ -38,7 +38,7 @@ constexpr const char* kHelp =
 // One run of `folio chat`.
 class Chat {
  public:
-  Chat(Engine& engine, const ChatArgs& args, const GenerateOptions& options)
+  Chat(LoadedModel& engine, const ChatArgs& args, const GenerateOptions& options)
       : engine_(engine), options_(options), conversation_(engine, !args.engine.no_prefix_cache) {
     conversation_.SetSystem(args.system);
   }
@@ -163,7 +163,7 @@ class Chat {
     return line.data();
   }
 
-  Engine& engine_;
+  LoadedModel& engine_;
   GenerateOptions options_;
   Conversation conversation_;
   TerminalEditor editor_;

@@ -10,7 +10,7 @@ constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
 }  // namespace
 
-Status ForEachLogits(const Engine& engine, Session& session, std::span<const TokenId> tokens,
+Status ForEachLogits(const LoadedModel& engine, Session& session, std::span<const TokenId> tokens,
                      const TakeLogits& take) {
   const auto vocab = static_cast<std::size_t>(engine.config().vocab);
   const std::size_t affordable = std::max<std::size_t>(1, kMostBytes / (vocab * sizeof(float)));

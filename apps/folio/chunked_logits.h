@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/loaded_model.h"
 #include "engine/session.h"
 
 namespace folio {
@@ -15,7 +15,7 @@ namespace folio {
 // logits would take more than 256 MiB. `take` gets each chunk's first index and its logits,
 // [rows, vocab].
 using TakeLogits = std::function<Status(std::size_t first, std::span<const float> logits)>;
-Status ForEachLogits(const Engine& engine, Session& session, std::span<const TokenId> tokens,
+Status ForEachLogits(const LoadedModel& engine, Session& session, std::span<const TokenId> tokens,
                      const TakeLogits& take);
 
 }  // namespace folio

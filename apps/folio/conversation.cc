@@ -5,7 +5,7 @@
 
 namespace folio {
 
-Conversation::Conversation(Engine& engine, bool reuse_prefix)
+Conversation::Conversation(LoadedModel& engine, bool reuse_prefix)
     : engine_(engine), session_(engine), reuse_prefix_(reuse_prefix) {}
 
 Result<std::vector<TokenId>> Conversation::Prompt() const {

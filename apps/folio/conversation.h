@@ -15,7 +15,7 @@ namespace folio {
 
 class Conversation {
  public:
-  Conversation(Engine& engine, bool reuse_prefix);
+  Conversation(LoadedModel& engine, bool reuse_prefix);
 
   // True once the caller wants the work to end; asked between chunks of the prompt.
   using Interrupted = std::function<bool()>;
@@ -37,7 +37,7 @@ class Conversation {
   // interruption leaves the rest to the next turn.
   Result<std::int64_t> Prefill(std::span<const TokenId> prompt, const Interrupted& interrupted);
 
-  Engine& engine_;
+  LoadedModel& engine_;
   Session session_;
   bool reuse_prefix_;
   std::string system_;

@@ -65,7 +65,7 @@ std::string_view NumericsName(Numerics numerics) {
   return numerics == Numerics::kInt8 ? "int8" : "int16";
 }
 
-Result<EngineOptions> EngineOptionsOf(const EngineArgs& args) {
+Result<LoadOptions> EngineOptionsOf(const EngineArgs& args) {
   const auto kv_type = KvTypeFromName(args.kv_type);
   if (!kv_type) {
     return UsageError("--kv-type", "", "'" + args.kv_type + "' is none of bf16, f16, f32, q8_0");
@@ -76,30 +76,30 @@ Result<EngineOptions> EngineOptionsOf(const EngineArgs& args) {
     return UsageError("--block-size", "",
                       std::to_string(args.block_size) + " is no multiple of 16");
   }
-  return EngineOptions{.threads = static_cast<int>(args.threads),
-                       .context = args.context,
-                       .memory = args.memory,
-                       .block_size = static_cast<int>(args.block_size),
-                       .kv_type = *kv_type,
-                       .numerics = *numerics,
-                       .max_batch_tokens = args.max_batch_tokens,
-                       .progress = {}};
+  return LoadOptions{.threads = static_cast<int>(args.threads),
+                     .context = args.context,
+                     .memory = args.memory,
+                     .block_size = static_cast<int>(args.block_size),
+                     .kv_type = *kv_type,
+                     .numerics = *numerics,
+                     .max_batch_tokens = args.max_batch_tokens,
+                     .progress = {}};
 }
 
-Result<std::unique_ptr<Engine>> LoadEngine(const EngineArgs& args) {
-  const Result<EngineOptions> options = EngineOptionsOf(args);
+Result<std::unique_ptr<LoadedModel>> LoadEngine(const EngineArgs& args) {
+  const Result<LoadOptions> options = EngineOptionsOf(args);
   if (!options) return std::unexpected(options.error());
   return LoadEngine(args.model, *options);
 }
 
-Result<std::unique_ptr<Engine>> LoadEngine(const std::string& model, EngineOptions options) {
+Result<std::unique_ptr<LoadedModel>> LoadEngine(const std::string& model, LoadOptions options) {
   const Result<ModelStore> store = ModelStore::FromEnvironment();
   if (!store) return std::unexpected(store.error());
   const Result<std::string> path = store->Resolve(model);
   if (!path) return std::unexpected(path.error());
   ProgressBar bar("loading");
   options.progress = [&bar](double fraction) { bar.Update(fraction); };
-  return Engine::Load(*path, options);
+  return LoadedModel::Load(*path, options);
 }
 
 }  // namespace folio

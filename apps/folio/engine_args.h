@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/loaded_model.h"
 
 namespace folio {
 
@@ -32,11 +32,11 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args);
 // "auto", "int8", "int16", or a pair PROMPT,GENERATED of the same two.
 Result<Numerics> ParseNumerics(std::string_view text);
 std::string_view NumericsName(Numerics numerics);
-Result<EngineOptions> EngineOptionsOf(const EngineArgs& args);
+Result<LoadOptions> EngineOptionsOf(const EngineArgs& args);
 
 // Resolves the model and loads it, with a progress bar where loading takes long.
-Result<std::unique_ptr<Engine>> LoadEngine(const EngineArgs& args);
-Result<std::unique_ptr<Engine>> LoadEngine(const std::string& model, EngineOptions options);
+Result<std::unique_ptr<LoadedModel>> LoadEngine(const EngineArgs& args);
+Result<std::unique_ptr<LoadedModel>> LoadEngine(const std::string& model, LoadOptions options);
 
 }  // namespace folio
 

@@ -44,7 +44,7 @@ double NegativeLogProbability(std::span<const float> logits, TokenId token,
 
 // Scores the second half of a window, so that every scored token has at least half a window before
 // it.
-Status ScoreWindow(Engine& engine, std::span<const TokenId> window, Score& score) {
+Status ScoreWindow(LoadedModel& engine, std::span<const TokenId> window, Score& score) {
   Session session(engine);
   const auto vocab = static_cast<std::size_t>(engine.config().vocab);
   const std::size_t from = window.size() / 2;
@@ -79,7 +79,7 @@ std::vector<std::vector<TokenId>> Windows(const Tokenizer& tokenizer,
   return windows;
 }
 
-Status Print(const PerplexityArgs& args, const Engine& engine, const Score& score,
+Status Print(const PerplexityArgs& args, const LoadedModel& engine, const Score& score,
              std::size_t windows, double seconds) {
   const double mean = score.nll / static_cast<double>(score.tokens);
   if (args.json) {

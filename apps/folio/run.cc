@@ -38,7 +38,7 @@ Status CheckCombinations(const RunArgs& args) {
   return {};
 }
 
-Result<std::vector<TokenId>> PromptTokens(const Engine& engine, const RunArgs& args,
+Result<std::vector<TokenId>> PromptTokens(const LoadedModel& engine, const RunArgs& args,
                                           const std::string& text) {
   const Tokenizer& tokenizer = engine.tokenizer();
   if (args.chat) {
@@ -75,7 +75,7 @@ OutputJson LogprobsJson(const Tokenizer& tokenizer, const Generation& generation
   return list;
 }
 
-OutputJson AsJson(const Engine& engine, const GenerateOptions& options,
+OutputJson AsJson(const LoadedModel& engine, const GenerateOptions& options,
                   const Generation& generation) {
   OutputJson json;
   json["model"] = engine.file().path();
@@ -96,7 +96,7 @@ OutputJson AsJson(const Engine& engine, const GenerateOptions& options,
   return json;
 }
 
-Status Complete(Engine& engine, const RunArgs& args, const GenerateOptions& options,
+Status Complete(LoadedModel& engine, const RunArgs& args, const GenerateOptions& options,
                 const std::vector<TokenId>& prompt) {
   Session session(engine);
   const bool terminal = OutputIsTerminal();

@@ -26,7 +26,8 @@ struct VerifyArgs {
 
 using Logits = std::vector<float>;
 
-std::vector<TokenId> VerifyTokens(const Engine& engine, std::int64_t count, std::uint64_t seed) {
+std::vector<TokenId> VerifyTokens(const LoadedModel& engine, std::int64_t count,
+                                  std::uint64_t seed) {
   std::vector<TokenId> tokens;
   const auto vocab = static_cast<double>(engine.config().vocab);
   for (std::int64_t i = 0; i < std::min(count, engine.plan().context); ++i) {
@@ -36,7 +37,7 @@ std::vector<TokenId> VerifyTokens(const Engine& engine, std::int64_t count, std:
 }
 
 // Logits after every token, computed in chunks of `chunk`.
-Result<Logits> AllLogits(Engine& engine, std::span<const TokenId> tokens, std::size_t chunk) {
+Result<Logits> AllLogits(LoadedModel& engine, std::span<const TokenId> tokens, std::size_t chunk) {
   Session session(engine);
   Logits all;
   Logits part;
@@ -71,8 +72,8 @@ class Verify {
   }
 
  private:
-  Result<std::unique_ptr<Engine>> Load(Isa isa, int threads) const {
-    Result<EngineOptions> options = EngineOptionsOf(args_.engine);
+  Result<std::unique_ptr<LoadedModel>> Load(Isa isa, int threads) const {
+    Result<LoadOptions> options = EngineOptionsOf(args_.engine);
     if (!options) return std::unexpected(options.error());
     options->isa = isa;
     if (threads > 0) options->threads = threads;
@@ -104,7 +105,7 @@ class Verify {
   }
 
   // A prompt whose beginning the session holds already gives the logits of a fresh one.
-  static VerifyCheck PrefixReuse(Engine& engine) {
+  static VerifyCheck PrefixReuse(LoadedModel& engine) {
     VerifyCheck check{.name = "prefix", .detail = "reused = computed"};
     auto first = VerifyTokens(engine, kCutTokens, 5);
     auto second = first;

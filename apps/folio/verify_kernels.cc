@@ -128,7 +128,7 @@ std::vector<Isa> FasterIsas() {
   return isas;
 }
 
-std::vector<VerifyCheck> VerifyProducts(Engine& engine) {
+std::vector<VerifyCheck> VerifyProducts(LoadedModel& engine) {
   std::vector<VerifyCheck> checks;
   for (const PackedMatrix& matrix : Representatives(engine.weights())) {
     for (const Isa isa : FasterIsas()) {
@@ -144,7 +144,7 @@ std::vector<VerifyCheck> VerifyProducts(Engine& engine) {
   return checks;
 }
 
-std::vector<VerifyCheck> VerifyAttention(Engine& engine) {
+std::vector<VerifyCheck> VerifyAttention(LoadedModel& engine) {
   std::vector<VerifyCheck> checks;
   const ModelConfig& config = engine.config();
   for (const KvType type : {KvType::kBf16, KvType::kF32}) {

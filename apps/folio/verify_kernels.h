@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cpu/isa.h"
-#include "engine/engine.h"
+#include "engine/loaded_model.h"
 
 namespace folio {
 
@@ -21,9 +21,9 @@ struct VerifyCheck {
 std::vector<Isa> FasterIsas();
 
 // One check for each kind of weight tensor, number of planes and ISA.
-std::vector<VerifyCheck> VerifyProducts(Engine& engine);
+std::vector<VerifyCheck> VerifyProducts(LoadedModel& engine);
 // One check for each ISA and attention definition.
-std::vector<VerifyCheck> VerifyAttention(Engine& engine);
+std::vector<VerifyCheck> VerifyAttention(LoadedModel& engine);
 
 }  // namespace folio
 

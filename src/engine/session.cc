@@ -6,9 +6,9 @@
 
 namespace folio {
 
-Session::Session(Engine& engine) : engine_(&engine) {}
+Session::Session(LoadedModel& model) : model_(&model) {}
 
-Session::~Session() { engine_->block_pool_->Free(block_table_); }
+Session::~Session() { model_->block_pool_->Free(block_table_); }
 
 Status Session::CheckTokens(std::span<const TokenId> tokens) const {
   const auto total = static_cast<std::int64_t>(tokens_.size() + tokens.size());
@@ -17,7 +17,7 @@ Status Session::CheckTokens(std::span<const TokenId> tokens) const {
                       std::to_string(total) + " are more than the context of " +
                           std::to_string(context()) + " holds (--context)");
   }
-  const std::int64_t vocab = engine_->config_.vocab;
+  const std::int64_t vocab = model_->config_.vocab;
   for (const TokenId token : tokens) {
     if (token < 0 || token >= vocab) {
       return UsageError("prompt", "token " + std::to_string(token),
@@ -30,10 +30,10 @@ Status Session::CheckTokens(std::span<const TokenId> tokens) const {
 Status Session::Append(std::span<const TokenId> tokens, std::vector<float>* all_logits) {
   if (Status checked = CheckTokens(tokens); !checked) return checked;
   const auto count = static_cast<std::int64_t>(tokens.size());
-  const std::int64_t vocab = engine_->config_.vocab;
+  const std::int64_t vocab = model_->config_.vocab;
   if (all_logits != nullptr) all_logits->resize(tokens.size() * static_cast<std::size_t>(vocab));
   for (std::int64_t done = 0; done < count;) {
-    const std::int64_t rows = std::min(count - done, engine_->options_.max_batch_tokens);
+    const std::int64_t rows = std::min(count - done, model_->options_.max_batch_tokens);
     float* logits = all_logits == nullptr ? nullptr : all_logits->data() + done * vocab;
     const bool last = done + rows == count;
     if (Status status =
@@ -50,12 +50,12 @@ Status Session::Append(std::span<const TokenId> tokens, std::vector<float>* all_
 // One chunk. Logits of every row go to `all_logits` if it is given; those of the last row to
 // logits_ if `last`.
 Status Session::Compute(std::span<const TokenId> tokens, bool last, float* all_logits) {
-  const std::size_t vocab = static_cast<std::size_t>(engine_->config_.vocab);
+  const std::size_t vocab = static_cast<std::size_t>(model_->config_.vocab);
   const auto rows = static_cast<std::int64_t>(tokens.size());
   const auto first = static_cast<std::int64_t>(tokens_.size());
-  const std::int64_t needed = BlocksForTokens(first + rows, engine_->options_.block_size) -
+  const std::int64_t needed = BlocksForTokens(first + rows, model_->options_.block_size) -
                               static_cast<std::int64_t>(block_table_.size());
-  if (Status allocated = engine_->block_pool_->Allocate(needed, block_table_); !allocated)
+  if (Status allocated = model_->block_pool_->Allocate(needed, block_table_); !allocated)
     return allocated;
   const AttentionSequence sequence{
       .block_table = block_table_.data(), .first_position = first, .first_row = 0, .rows = rows};
@@ -68,8 +68,8 @@ Status Session::Compute(std::span<const TokenId> tokens, bool last, float* all_l
   }
   if (last) logits_.resize(vocab);
   float* out = all_logits != nullptr ? all_logits : logits_.data();
-  engine_->forward_->Run({.tokens = tokens, .sequences = {&sequence, 1}, .logit_rows = logit_rows},
-                         out);
+  model_->forward_->Run({.tokens = tokens, .sequences = {&sequence, 1}, .logit_rows = logit_rows},
+                        out);
   if (last && all_logits != nullptr) {
     const float* row = all_logits + static_cast<std::size_t>(rows - 1) * vocab;
     std::copy(row, row + vocab, logits_.begin());
@@ -81,8 +81,8 @@ Status Session::Compute(std::span<const TokenId> tokens, bool last, float* all_l
 void Session::Truncate(std::int64_t keep) {
   if (keep >= static_cast<std::int64_t>(tokens_.size())) return;
   tokens_.resize(static_cast<std::size_t>(keep));
-  engine_->block_pool_->Free(
-      block_table_, static_cast<std::size_t>(BlocksForTokens(keep, engine_->options_.block_size)));
+  model_->block_pool_->Free(
+      block_table_, static_cast<std::size_t>(BlocksForTokens(keep, model_->options_.block_size)));
   logits_.clear();
 }
 

@@ -1,4 +1,5 @@
-// One sequence on an engine: its tokens, its KV blocks, and the logits that follow its last token.
+// One sequence on a loaded model: its tokens, its KV blocks, and the logits that follow its last
+// token.
 #ifndef FOLIO_ENGINE_SESSION_H_
 #define FOLIO_ENGINE_SESSION_H_
 
@@ -7,22 +8,22 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/loaded_model.h"
 #include "kvcache/block_pool.h"
 
 namespace folio {
 
 class Session {
  public:
-  explicit Session(Engine& engine);
+  explicit Session(LoadedModel& model);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   // Tokens whose keys and values are in the cache.
   const std::vector<TokenId>& tokens() const { return tokens_; }
-  std::int64_t context() const { return engine_->plan().context; }
-  const Tokenizer& tokenizer() const { return engine_->tokenizer(); }
+  std::int64_t context() const { return model_->plan().context; }
+  const Tokenizer& tokenizer() const { return model_->tokenizer(); }
 
   // Whether Append would take `tokens` now: a usage error with the numbers if the context has no
   // room or an id is outside the vocabulary.
@@ -48,7 +49,7 @@ class Session {
  private:
   Status Compute(std::span<const TokenId> tokens, bool last, float* all_logits);
 
-  Engine* engine_;
+  LoadedModel* model_;
   std::vector<TokenId> tokens_;
   BlockTable block_table_;
   std::vector<float> logits_;

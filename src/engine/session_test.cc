@@ -35,10 +35,10 @@ class TinyModelFile {
   bool written_ = false;
 };
 
-std::unique_ptr<Engine> Load(const TinyModelFile& file, const EngineOptions& options) {
-  Result<std::unique_ptr<Engine>> engine = Engine::Load(file.path(), options);
-  EXPECT_TRUE(engine.has_value()) << (engine ? "" : engine.error().Message());
-  return engine ? *std::move(engine) : nullptr;
+std::unique_ptr<LoadedModel> Load(const TinyModelFile& file, const LoadOptions& options) {
+  Result<std::unique_ptr<LoadedModel>> model = LoadedModel::Load(file.path(), options);
+  EXPECT_TRUE(model.has_value()) << (model ? "" : model.error().Message());
+  return model ? *std::move(model) : nullptr;
 }
 
 std::vector<TokenId> Prompt(int length) {
@@ -47,10 +47,10 @@ std::vector<TokenId> Prompt(int length) {
   return tokens;
 }
 
-std::vector<float> LogitsOf(const TinyModelFile& file, const EngineOptions& options, int length) {
-  const std::unique_ptr<Engine> engine = Load(file, options);
-  if (engine == nullptr) return {};
-  Session session(*engine);
+std::vector<float> LogitsOf(const TinyModelFile& file, const LoadOptions& options, int length) {
+  const std::unique_ptr<LoadedModel> model = Load(file, options);
+  if (model == nullptr) return {};
+  Session session(*model);
   std::vector<float> logits;
   EXPECT_TRUE(session.Append(Prompt(length), &logits).has_value());
   return logits;
@@ -88,7 +88,7 @@ TEST_P(SessionTest, LogitsDoNotDependOnChunksThreadsOrIsa) {
         for (const int chunk : kChunks) {
           if (isa == std::string("scalar") && chunk != 7)
             continue;  // slow: one cut besides the reference
-          const EngineOptions options{
+          const LoadOptions options{
               .threads = threads, .kv_type = kv_type, .max_batch_tokens = chunk};
           EXPECT_EQ(LogitsOf(file_, options, kLength), reference)
               << isa << ", threads " << threads << ", chunk " << chunk << ", KV "
@@ -102,17 +102,17 @@ TEST_P(SessionTest, LogitsDoNotDependOnChunksThreadsOrIsa) {
 
 TEST_P(SessionTest, AChangedTailReusesThePrefixAndGivesTheSameBits) {
   ASSERT_TRUE(file_.written());
-  const std::unique_ptr<Engine> engine = Load(file_, {.threads = 2});
-  ASSERT_NE(engine, nullptr);
+  const std::unique_ptr<LoadedModel> model = Load(file_, {.threads = 2});
+  ASSERT_NE(model, nullptr);
   std::vector<TokenId> prompt = Prompt(60);
-  Session session(*engine);
+  Session session(*model);
   EXPECT_EQ(session.SetPrompt(prompt), 0);
   prompt.resize(41);
   prompt.push_back(3);
   EXPECT_EQ(session.SetPrompt(prompt), 41);
   const std::vector<float> reused(session.logits().begin(), session.logits().end());
 
-  Session fresh(*engine);
+  Session fresh(*model);
   EXPECT_EQ(fresh.SetPrompt(prompt), 0);
   EXPECT_EQ(reused, std::vector<float>(fresh.logits().begin(), fresh.logits().end()));
   EXPECT_EQ(session.SetPrompt(prompt), 41);  // a full hit computes one token again
@@ -124,9 +124,9 @@ INSTANTIATE_TEST_SUITE_P(Architectures, SessionTest,
 
 TEST(SessionErrorTest, APromptLongerThanTheContextIsRefusedWithBothNumbers) {
   const TinyModelFile file(TinyModelSpec{});
-  const std::unique_ptr<Engine> engine = Load(file, {.threads = 1, .context = 64});
-  ASSERT_NE(engine, nullptr);
-  Session session(*engine);
+  const std::unique_ptr<LoadedModel> model = Load(file, {.threads = 1, .context = 64});
+  ASSERT_NE(model, nullptr);
+  Session session(*model);
   const Status status = session.Append(Prompt(65));
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(status.error().kind, ErrorKind::kUsage);
@@ -137,9 +137,9 @@ TEST(SessionErrorTest, APromptLongerThanTheContextIsRefusedWithBothNumbers) {
 
 TEST(SessionErrorTest, ATokenOutsideTheVocabularyIsRefused) {
   const TinyModelFile file(TinyModelSpec{});
-  const std::unique_ptr<Engine> engine = Load(file, {.threads = 1});
-  ASSERT_NE(engine, nullptr);
-  Session session(*engine);
+  const std::unique_ptr<LoadedModel> model = Load(file, {.threads = 1});
+  ASSERT_NE(model, nullptr);
+  Session session(*model);
   EXPECT_FALSE(session.Append(std::vector<TokenId>{1, 288}).has_value());
   EXPECT_FALSE(session.Append(std::vector<TokenId>{-1}).has_value());
   EXPECT_TRUE(session.tokens().empty());
@@ -147,10 +147,10 @@ TEST(SessionErrorTest, ATokenOutsideTheVocabularyIsRefused) {
 
 TEST(SessionErrorTest, AModelThatDoesNotFitTheBudgetIsRefusedWithNumbers) {
   const TinyModelFile file(TinyModelSpec{});
-  const Result<std::unique_ptr<Engine>> engine =
-      Engine::Load(file.path(), {.threads = 1, .memory = 10000});
-  ASSERT_FALSE(engine.has_value());
-  EXPECT_NE(engine.error().Message().find("10000"), std::string::npos);
+  const Result<std::unique_ptr<LoadedModel>> model =
+      LoadedModel::Load(file.path(), {.threads = 1, .memory = 10000});
+  ASSERT_FALSE(model.has_value());
+  EXPECT_NE(model.error().Message().find("10000"), std::string::npos);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // A loaded model, ready to compute: the file's tokenizer, chat template and weights, the KV cache
-// and the threads. One Engine serves one Session at a time here.
-#ifndef FOLIO_ENGINE_ENGINE_H_
-#define FOLIO_ENGINE_ENGINE_H_
+// and the threads. One LoadedModel serves one Session at a time here.
+#ifndef FOLIO_ENGINE_LOADED_MODEL_H_
+#define FOLIO_ENGINE_LOADED_MODEL_H_
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,7 @@
 
 namespace folio {
 
-struct EngineOptions {
+struct LoadOptions {
   int threads = 0;           // 0 = one a core of this machine
   std::int64_t context = 0;  // tokens; 0 = the model's, at most 8,192
   std::uint64_t memory =
@@ -53,10 +53,10 @@ struct MemoryPlan {
   std::int64_t context = 0;
 };
 
-class Engine {
+class LoadedModel {
  public:
-  static Result<std::unique_ptr<Engine>> Load(const std::string& path,
-                                              const EngineOptions& options);
+  static Result<std::unique_ptr<LoadedModel>> Load(const std::string& path,
+                                                   const LoadOptions& options);
 
   const Gguf& file() const { return file_; }
   const ModelConfig& config() const { return config_; }
@@ -64,7 +64,7 @@ class Engine {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   // The model's chat template, or the reason there is none.
   const Result<ChatTemplate>& chat_template() const { return *chat_template_; }
-  const EngineOptions& options() const { return options_; }  // with every 0 resolved
+  const LoadOptions& options() const { return options_; }  // with every 0 resolved
   const MemoryPlan& plan() const { return plan_; }
   Isa isa() const { return isa_; }
   double load_seconds() const { return load_seconds_; }
@@ -72,14 +72,14 @@ class Engine {
 
  private:
   friend class Session;
-  Engine() = default;
+  LoadedModel() = default;
   Status PlanMemory();
   void ChooseContext();
   ForwardOptions ForwardOptionsOf() const;
   Status LoadParts();
   Status LoadText();
 
-  EngineOptions options_;
+  LoadOptions options_;
   Isa isa_ = Isa::kScalar;
   Gguf file_;
   ModelConfig config_;
@@ -97,4 +97,4 @@ class Engine {
 
 }  // namespace folio
 
-#endif  // FOLIO_ENGINE_ENGINE_H_
+#endif  // FOLIO_ENGINE_LOADED_MODEL_H_

@@ -1,4 +1,4 @@
-#include "engine/engine.h"
+#include "engine/loaded_model.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kDefaultContext = 8192;
 
-Status CheckOptions(const EngineOptions& options) {
+Status CheckOptions(const LoadOptions& options) {
   if (options.threads < 0 || options.threads > 1024) {
     return UsageError("--threads", "", std::to_string(options.threads) + " is not from 1 to 1024");
   }
@@ -55,8 +55,8 @@ std::vector<KvView> ViewsOf(const KvLayout& layout, const ModelConfig& config, s
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::Load(const std::string& path,
-                                             const EngineOptions& options) {
+Result<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& path,
+                                                       const LoadOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   if (Status checked = CheckOptions(options); !checked) return std::unexpected(checked.error());
   const Result<Isa> isa = options.isa ? Result<Isa>(*options.isa) : ChooseIsa();
@@ -66,21 +66,21 @@ Result<std::unique_ptr<Engine>> Engine::Load(const std::string& path,
   Result<ModelConfig> config = ReadModelConfig(*file);
   if (!config) return std::unexpected(config.error());
 
-  std::unique_ptr<Engine> engine(new Engine);
-  engine->options_ = options;
-  engine->isa_ = *isa;
-  engine->file_ = *std::move(file);
-  engine->config_ = *std::move(config);
-  if (engine->options_.threads == 0) engine->options_.threads = NumCores();
-  if (Status planned = engine->PlanMemory(); !planned) return std::unexpected(planned.error());
-  if (Status loaded = engine->LoadParts(); !loaded) return std::unexpected(loaded.error());
-  engine->load_seconds_ =
+  std::unique_ptr<LoadedModel> model(new LoadedModel);
+  model->options_ = options;
+  model->isa_ = *isa;
+  model->file_ = *std::move(file);
+  model->config_ = *std::move(config);
+  if (model->options_.threads == 0) model->options_.threads = NumCores();
+  if (Status planned = model->PlanMemory(); !planned) return std::unexpected(planned.error());
+  if (Status loaded = model->LoadParts(); !loaded) return std::unexpected(loaded.error());
+  model->load_seconds_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return engine;
+  return model;
 }
 
 // Fills plan_ or says in numbers what does not fit.
-Status Engine::PlanMemory() {
+Status LoadedModel::PlanMemory() {
   const Result<std::uint64_t> weights = WeightsBytes(file_, config_);
   if (!weights) return std::unexpected(weights.error());
   Result<KvLayout> layout = LayOutKvBlock(KvSpecOf(config_), options_.kv_type, options_.block_size);
@@ -109,7 +109,7 @@ Status Engine::PlanMemory() {
 }
 
 // Prices plan_.context; where the user left it open, halves it until the budget holds it.
-void Engine::ChooseContext() {
+void LoadedModel::ChooseContext() {
   while (true) {
     plan_.num_blocks = BlocksForTokens(plan_.context, options_.block_size);
     plan_.kv_bytes =
@@ -122,7 +122,7 @@ void Engine::ChooseContext() {
   }
 }
 
-ForwardOptions Engine::ForwardOptionsOf() const {
+ForwardOptions LoadedModel::ForwardOptionsOf() const {
   return {.isa = isa_,
           .numerics = options_.numerics,
           .max_rows = std::min(options_.max_batch_tokens, plan_.context),
@@ -132,7 +132,7 @@ ForwardOptions Engine::ForwardOptionsOf() const {
 
 // The tokenizer and the template on a thread of their own beside the weights: a large vocabulary
 // takes as long.
-Status Engine::LoadParts() {
+Status LoadedModel::LoadParts() {
   pool_ = std::make_unique<ThreadPool>(options_.threads);
   if (pool_->size() < options_.threads) {
     return RuntimeError("threads", "",
@@ -165,7 +165,7 @@ Status Engine::LoadParts() {
   return {};
 }
 
-Status Engine::LoadText() {
+Status LoadedModel::LoadText() {
   Result<Tokenizer> tokenizer = Tokenizer::FromGguf(file_);
   if (!tokenizer) return std::unexpected(tokenizer.error());
   if (tokenizer->vocab_size() > config_.vocab) {
