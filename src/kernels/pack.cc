@@ -1,4 +1,4 @@
-// Repacking of weight matrices at load.
+// Repacking of weight matrices.
 #include <algorithm>
 #include <cstring>
 
@@ -88,10 +88,13 @@ void PackStripScalar(GgmlType type, const std::byte* file_rows, std::int64_t row
   }
 }
 
-std::size_t PackedStripBytes(GgmlType type, std::int64_t k) {
+std::int64_t FileRowBytes(GgmlType type, std::int64_t k) {
   const GgmlTypeInfo& info = TypeInfo(type);
-  const std::int64_t bytes = k / info.block_elements * info.block_bytes * kLanes;
-  return static_cast<std::size_t>((bytes + 63) / 64 * 64);
+  return k / info.block_elements * info.block_bytes;
+}
+
+std::size_t PackedStripBytes(GgmlType type, std::int64_t k) {
+  return static_cast<std::size_t>((FileRowBytes(type, k) * kLanes + 63) / 64 * 64);
 }
 
 std::size_t PackedBytes(GgmlType type, std::int64_t n, std::int64_t k) {

@@ -5,16 +5,18 @@
 #include "kernels/activations.h"
 #include "kernels/packed_layout.h"
 #include "kernels/product_slice.h"
+#include "kernels/product_strips.h"
 
 namespace folio {
 namespace {
 
 // How one product is cut: into groups of rows whose activations stay in a core's cache, and groups
-// of strips.
+// of strips. A strip that must be packed first meets all rows in one task.
 struct Cut {
   std::int64_t strips;
   std::int64_t strips_per_task;
   std::int64_t strip_groups;
+  std::int64_t rows_per_slice;
   std::int64_t rows_per_task;
   std::int64_t row_groups;
 
@@ -29,7 +31,7 @@ constexpr std::int64_t kTasksPerThread = 8;
 
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-std::int64_t RowsPerTask(std::int64_t rows, std::int64_t k) {
+std::int64_t RowsPerSlice(std::int64_t rows, std::int64_t k) {
   const std::int64_t row_bytes = CeilDiv(k, 32) * kActivationBlockBytes;
   const std::int64_t fitting =
       std::clamp(kRowGroupBytes / row_bytes, std::int64_t{kTileRows}, std::int64_t{kMaxSliceRows});
@@ -39,7 +41,8 @@ std::int64_t RowsPerTask(std::int64_t rows, std::int64_t k) {
 Cut CutProduct(const PackedMatrix& weights, std::int64_t rows, int threads) {
   Cut cut;
   cut.strips = CeilDiv(weights.n, kLanes);
-  cut.rows_per_task = RowsPerTask(rows, weights.k);
+  cut.rows_per_slice = RowsPerSlice(rows, weights.k);
+  cut.rows_per_task = weights.unpacked == nullptr ? cut.rows_per_slice : rows;
   cut.row_groups = CeilDiv(rows, cut.rows_per_task);
   const std::int64_t wanted = threads == 1 ? 1 : threads * kTasksPerThread;
   cut.strips_per_task = std::max<std::int64_t>(1, CeilDiv(cut.strips, wanted));
@@ -78,11 +81,12 @@ void Multiply(Isa isa, const Activations& x, std::span<const ProductTarget> targ
   std::int64_t tasks = 0;
   for (const ProductTarget& target : targets)
     tasks += CutProduct(*target.weights, x.rows, pool.size()).Tasks();
-  pool.ParallelFor(tasks, [&](std::int64_t task, int) {
+  pool.ParallelFor(tasks, [&](std::int64_t task, int thread) {
     for (const ProductTarget& target : targets) {
       const Cut cut = CutProduct(*target.weights, x.rows, pool.size());
       if (task < cut.Tasks()) {
-        ProductKernel(isa, target.weights->type)(SliceOf(x, target, cut, task));
+        MultiplyStrips(ProductKernel(isa, target.weights->type), SliceOf(x, target, cut, task),
+                       cut.rows_per_slice, *target.weights, thread);
         return;
       }
       task -= cut.Tasks();

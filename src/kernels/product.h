@@ -3,10 +3,11 @@
 //   y[r][n] = sum over k of x[r][k] * W[n][k]        x: [rows, k] fp32    W: [n, k] stored in a
 //   GGUF type
 //
-// A weight matrix is repacked once, at load, into strips of 16 output rows (the lanes of a 512-bit
-// register); the same packed layout serves every ISA. An output's bits depend on its own activation
-// row and weight row only: never on how many rows are computed with it, on the ISA, or on how
-// strips are spread over threads.
+// A weight matrix is repacked once into strips of 16 output rows (the lanes of a 512-bit register);
+// the same packed layout serves every ISA. Strips that are not packed yet are packed into a
+// thread's scratch, used and forgotten. An output's bits depend on its own activation row and
+// weight row only: never on how many rows are computed with it, on the ISA, on how strips are
+// spread over threads, or on whether they were packed before.
 #ifndef FOLIO_KERNELS_PRODUCT_H_
 #define FOLIO_KERNELS_PRODUCT_H_
 
@@ -28,12 +29,21 @@ enum class Numerics {
 
 constexpr std::int64_t kStripRows = 16;
 
+// Where products take strips from that are not packed yet.
+struct UnpackedRows {
+  const std::byte* rows = nullptr;  // of the whole matrix, one after another, as GGUF has them
+  std::byte* scratch = nullptr;     // [threads of the pool][scratch_bytes], 64-byte aligned
+  std::size_t scratch_bytes = 0;    // a multiple of 64, at least StripScratchBytes
+};
+
 // A weight matrix in the packed layout. Does not own its bytes.
 struct PackedMatrix {
   GgmlType type = GgmlType::kF32;
   std::int64_t n = 0;               // output features; a last short strip is padded with zero rows
   std::int64_t k = 0;               // input features, a multiple of the type's block_elements
   const std::byte* data = nullptr;  // 64-byte aligned, PackedBytes(type, n, k) long
+  const UnpackedRows* unpacked = nullptr;  // null once all strips are packed
+  std::int64_t packed_strips = 0;  // with `unpacked`: so many, from the first on, are packed
 };
 
 // Bytes of a packed matrix: those of the file, n rounded up to a whole strip (and per-strip padding
@@ -41,6 +51,12 @@ struct PackedMatrix {
 std::size_t PackedBytes(GgmlType type, std::int64_t n, std::int64_t k);
 // Bytes of one strip of 16 output rows, a multiple of 64.
 std::size_t PackedStripBytes(GgmlType type, std::int64_t k);
+
+// Bytes of a thread's scratch for strips of this matrix: what stays in a core's second cache, but
+// two strips at least.
+std::size_t StripScratchBytes(GgmlType type, std::int64_t k);
+// Bytes of a row of k elements as GGUF has it.
+std::int64_t FileRowBytes(GgmlType type, std::int64_t k);
 
 // Packs strip `strip` (output rows [16*strip, 16*strip + rows), rows <= 16) of a matrix whose file
 // rows for just this strip start at `file_rows` (rows of k elements, one after another, as GGUF has

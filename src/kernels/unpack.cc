@@ -3,6 +3,7 @@
 #include "kernels/packed_layout.h"
 #include "kernels/product.h"
 #include "kernels/unpack_block.h"
+#include "quant/dequantize.h"
 #include "quant/half.h"
 
 namespace folio {
@@ -39,6 +40,10 @@ void UnpackFloatRow(GgmlType type, const std::byte* strip, int lane, std::int64_
 }  // namespace
 
 void UnpackRow(const PackedMatrix& matrix, std::int64_t row, float* out) {
+  if (matrix.unpacked != nullptr && row / kLanes >= matrix.packed_strips) {
+    const std::byte* file_row = matrix.unpacked->rows + row * FileRowBytes(matrix.type, matrix.k);
+    return Dequantize(matrix.type, file_row, matrix.k, out);
+  }
   const std::byte* strip = matrix.data + static_cast<std::size_t>(row / kLanes) *
                                              PackedStripBytes(matrix.type, matrix.k);
   const int lane = static_cast<int>(row % kLanes);
