@@ -236,6 +236,11 @@ Status RunBench(BenchArgs& args) {
   }
   const auto engine = LoadEngine(args.engine);
   if (!engine) return std::unexpected(engine.error());
+  {
+    ProgressBar bar("packing");
+    (*engine)->weights().packing.Finish((*engine)->pool(),
+                                        [&bar](double fraction) { bar.Update(fraction); });
+  }
   const auto results = Bench(**engine, args).Run();
   if (!results) return std::unexpected(results.error());
   return args.json ? WriteJson(AsJson(**engine, args, *results))

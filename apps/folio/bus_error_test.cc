@@ -9,7 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/session.h"
 #include "formats/mapped_file.h"
+#include "support/tiny_model.h"
 
 namespace folio {
 namespace {
@@ -23,6 +25,25 @@ void ReadBeyondTheCut() {
   std::filesystem::resize_file(path, 0);
   std::filesystem::remove(path);
   std::exit(file ? static_cast<int>((*file)->bytes().back()) : 1);
+}
+
+// Takes the file of a loaded model away before its first step.
+void ComputeBeyondTheCut() {
+  ReportBusErrors();
+  const std::string path = testing::TempDir() + "folio_cut_model_" + std::to_string(getpid());
+  if (!WriteTinyModel(TinyModelSpec{}, path)) std::exit(1);
+  const auto model = LoadedModel::Load(path, {.threads = 2});
+  std::filesystem::resize_file(path, 0);
+  std::filesystem::remove(path);
+  if (!model) std::exit(1);
+  Session session(**model);
+  const TokenId token = 5;
+  std::exit(session.Append({&token, 1}) ? 0 : 1);
+}
+
+TEST(BusErrorTest, AModelThatShrinksBeforeItsFirstStepIsAnErrorAndNoCrash) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(ComputeBeyondTheCut(), testing::ExitedWithCode(3), "became shorter");
 }
 
 TEST(BusErrorTest, AFileThatShrinksIsAnErrorAndNoCrash) {

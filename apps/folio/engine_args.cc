@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "folio/options.h"
-#include "folio/progress_bar.h"
 #include "store/model_store.h"
 
 namespace folio {
@@ -82,8 +81,7 @@ Result<LoadOptions> EngineOptionsOf(const EngineArgs& args) {
                      .block_size = static_cast<int>(args.block_size),
                      .kv_type = *kv_type,
                      .numerics = *numerics,
-                     .max_batch_tokens = args.max_batch_tokens,
-                     .progress = {}};
+                     .max_batch_tokens = args.max_batch_tokens};
 }
 
 Result<std::unique_ptr<LoadedModel>> LoadEngine(const EngineArgs& args) {
@@ -92,13 +90,12 @@ Result<std::unique_ptr<LoadedModel>> LoadEngine(const EngineArgs& args) {
   return LoadEngine(args.model, *options);
 }
 
-Result<std::unique_ptr<LoadedModel>> LoadEngine(const std::string& model, LoadOptions options) {
+Result<std::unique_ptr<LoadedModel>> LoadEngine(const std::string& model,
+                                                const LoadOptions& options) {
   const Result<ModelStore> store = ModelStore::FromEnvironment();
   if (!store) return std::unexpected(store.error());
   const Result<std::string> path = store->Resolve(model);
   if (!path) return std::unexpected(path.error());
-  ProgressBar bar("loading");
-  options.progress = [&bar](double fraction) { bar.Update(fraction); };
   return LoadedModel::Load(*path, options);
 }
 

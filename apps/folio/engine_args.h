@@ -36,7 +36,8 @@ Result<LoadOptions> EngineOptionsOf(const EngineArgs& args);
 
 // Resolves the model and loads it, with a progress bar where loading takes long.
 Result<std::unique_ptr<LoadedModel>> LoadEngine(const EngineArgs& args);
-Result<std::unique_ptr<LoadedModel>> LoadEngine(const std::string& model, LoadOptions options);
+Result<std::unique_ptr<LoadedModel>> LoadEngine(const std::string& model,
+                                                const LoadOptions& options);
 
 }  // namespace folio
 

@@ -147,8 +147,7 @@ Status LoadedModel::LoadParts() {
       text = RuntimeError("memory", "tokenizer", "the system gives no more");
     }
   });
-  Result<std::unique_ptr<ModelWeights>> weights =
-      LoadWeights(file_, config_, *pool_, options_.progress);
+  Result<std::unique_ptr<ModelWeights>> weights = LoadWeights(file_, config_, *pool_);
   text_thread.join();
   if (!weights) return std::unexpected(weights.error());
   if (!text) return text;

@@ -4,7 +4,6 @@
 #define FOLIO_ENGINE_LOADED_MODEL_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,8 +38,6 @@ struct LoadOptions {
   std::int64_t max_batch_tokens =
       512;  // rows of one forward pass: longer prompts are cut into such chunks
   std::optional<Isa> isa = std::nullopt;  // nothing: what FOLIO_ISA forces, else the best
-  std::function<void(double)>
-      progress;  // fraction of the weights loaded, from any thread; may be empty
 };
 
 // Where the memory goes: planned before anything is reserved.
@@ -61,6 +58,7 @@ class LoadedModel {
   const Gguf& file() const { return file_; }
   const ModelConfig& config() const { return config_; }
   const ModelWeights& weights() const { return *weights_; }
+  ModelWeights& weights() { return *weights_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   // The model's chat template, or the reason there is none.
   const Result<ChatTemplate>& chat_template() const { return *chat_template_; }

@@ -101,6 +101,10 @@ Status Gguf::AddSplitPart(const std::string& path, std::uint32_t index) {
   return {};
 }
 
+void Gguf::LetGo(const GgufTensor& tensor, std::span<const std::byte> part) const {
+  if (!mappings_.empty()) mappings_[static_cast<std::size_t>(tensor.file)]->LetGo(part);
+}
+
 void Gguf::IndexTensors() {
   for (std::size_t i = tensor_index_.size(); i < tensors_.size(); ++i) {
     tensor_index_.emplace(tensors_[i].name, i);

@@ -57,8 +57,10 @@ class Gguf {
   const std::map<std::string, GgufValue, std::less<>>& metadata() const { return metadata_; }
   const std::vector<GgufTensor>& tensors() const { return tensors_; }
   const GgufTensor* FindTensor(std::string_view name) const;
-  // Paths of all files, in order, for readers that prefer pread over the mapping.
+  // Paths of all files, in order.
   const std::vector<std::string>& files() const { return files_; }
+  // Takes the pages of a part of a tensor's data out of memory; they come back when they are read.
+  void LetGo(const GgufTensor& tensor, std::span<const std::byte> part) const;
 
   // Typed access. A missing key is an error that names it; so is another type (any integer type
   // serves for an integer in range, any float type for a float) and a scalar float that is not

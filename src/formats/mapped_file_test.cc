@@ -20,6 +20,17 @@ TEST(MappedFileTest, TheBytesAreTheFiles) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), "hello");
 }
 
+TEST(MappedFileTest, PagesThatWereLetGoComeBackWithTheSameBytes) {
+  const std::string path = TemporaryPath("folio_mapped_let_go");
+  std::ofstream(path) << std::string(100000, 'x') << "end";
+  const auto file = MappedFile::Open(path);
+  ASSERT_TRUE(file.has_value()) << file.error().Message();
+  const auto bytes = (*file)->bytes();
+  (*file)->LetGo(bytes.subspan(5000));
+  EXPECT_EQ(bytes[4999], std::byte{'x'});
+  EXPECT_EQ(bytes.back(), std::byte{'d'});
+}
+
 TEST(MappedFileTest, AnEmptyFileHasNoBytes) {
   const std::string path = TemporaryPath("folio_mapped_empty");
   std::ofstream(path).close();

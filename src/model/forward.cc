@@ -67,7 +67,7 @@ void AddBias(Isa isa, const std::vector<float>& bias, float* row) {
 
 }  // namespace
 
-Forward::Forward(const ModelConfig& config, const ModelWeights& weights, std::vector<KvView> kv,
+Forward::Forward(const ModelConfig& config, ModelWeights& weights, std::vector<KvView> kv,
                  const ForwardOptions& options, ThreadPool& pool)
     : config_(&config),
       weights_(&weights),
@@ -112,8 +112,7 @@ std::size_t Forward::WorkspaceBytes(const ModelConfig& config, const std::vector
          RopePositions::Bytes(config, options.max_rows);
 }
 
-Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config,
-                                                 const ModelWeights& weights,
+Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, ModelWeights& weights,
                                                  std::vector<KvView> kv,
                                                  const ForwardOptions& options, ThreadPool& pool) {
   std::unique_ptr<Forward> forward(new Forward(config, weights, std::move(kv), options, pool));
@@ -128,6 +127,7 @@ Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config,
 
 void Forward::Run(const ForwardBatch& batch, float* logits) {
   const auto rows = static_cast<std::int64_t>(batch.tokens.size());
+  weights_->packing.BeforeStep(*pool_);
   Embed(batch);
   positions_.Fill(batch.sequences, *pool_);
   for (std::size_t i = 0; i < weights_->layers.size(); ++i) {

@@ -40,8 +40,8 @@ struct ForwardOptions {
 class Forward {
  public:
   // `kv` holds one view a layer. Weights, pool and what the views point to must outlive the object.
-  static Result<std::unique_ptr<Forward>> Create(const ModelConfig& config,
-                                                 const ModelWeights& weights,
+  // Steps go on with packing the weights.
+  static Result<std::unique_ptr<Forward>> Create(const ModelConfig& config, ModelWeights& weights,
                                                  std::vector<KvView> kv,
                                                  const ForwardOptions& options, ThreadPool& pool);
 
@@ -71,7 +71,7 @@ class Forward {
     std::size_t total = 0;
   };
 
-  Forward(const ModelConfig& config, const ModelWeights& weights, std::vector<KvView> kv,
+  Forward(const ModelConfig& config, ModelWeights& weights, std::vector<KvView> kv,
           const ForwardOptions& options, ThreadPool& pool);
   static Buffers LayOut(const ModelConfig& config, const std::vector<KvView>& kv,
                         const ForwardOptions& options, int threads, std::byte* base);
@@ -86,7 +86,7 @@ class Forward {
   Activations Convert(const float* x, std::int64_t rows, std::int64_t k);
 
   const ModelConfig* config_;
-  const ModelWeights* weights_;
+  ModelWeights* weights_;
   std::vector<KvView> kv_;
   ForwardOptions options_;
   ThreadPool* pool_;

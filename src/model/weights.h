@@ -1,19 +1,18 @@
-// A model's weights in memory: every matrix packed for the kernels, every vector as floats, read
-// once from the file.
+// A model's weights: every matrix in the kernels' layout (packed while the first tokens are made:
+// weight_packing.h), every vector as floats.
 #ifndef FOLIO_MODEL_WEIGHTS_H_
 #define FOLIO_MODEL_WEIGHTS_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "base/error.h"
-#include "cpu/aligned_buffer.h"
 #include "cpu/thread_pool.h"
 #include "formats/gguf.h"
 #include "kernels/product.h"
 #include "model/config.h"
+#include "model/weight_packing.h"
 
 namespace folio {
 
@@ -44,17 +43,16 @@ struct ModelWeights {
   std::vector<float> output_norm;  // [hidden]
   std::vector<float> rope_factors;  // [rotary_dim / 2] or empty
   std::vector<LayerWeights> layers;
-  AlignedBuffer storage;  // what all the matrices point into
+  WeightPacking packing;  // owns what all the matrices point into
 };
 
 // Bytes that LoadWeights reserves.
 Result<std::uint64_t> WeightsBytes(const Gguf& file, const ModelConfig& config);
 
-// Checks every tensor's presence and shape, then reads and packs them with all threads. `progress`
-// gets the fraction done; it may be empty.
+// Checks every tensor's presence and shape and reads the vectors; the matrices can be used at once
+// and are packed later. `file` must outlive the weights, whose products run on `pool`.
 Result<std::unique_ptr<ModelWeights>> LoadWeights(const Gguf& file, const ModelConfig& config,
-                                                  ThreadPool& pool,
-                                                  const std::function<void(double)>& progress);
+                                                  const ThreadPool& pool);
 
 }  // namespace folio
 

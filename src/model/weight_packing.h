@@ -1,0 +1,76 @@
+// Packs a model's matrices from its mapped file: not at load, which would be most of the time
+// before the first token, but between the first steps. Until then products take the file's rows
+// (kernels/product.h), with the same bits.
+#ifndef FOLIO_MODEL_WEIGHT_PACKING_H_
+#define FOLIO_MODEL_WEIGHT_PACKING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "cpu/aligned_buffer.h"
+#include "cpu/thread_pool.h"
+#include "formats/gguf.h"
+#include "kernels/product.h"
+
+namespace folio {
+
+struct MatrixToPack {
+  const GgufTensor* tensor = nullptr;
+  std::size_t offset = 0;          // of the packed matrix in the storage
+  PackedMatrix* target = nullptr;  // type and shape are set; the rest is kept up to date here
+  PackedMatrix* twin = nullptr;    // always equal to the target; may be null
+};
+
+class WeightPacking {
+ public:
+  WeightPacking() = default;
+  // Reserves `storage_bytes` for the packed matrices and makes all targets usable, none of them
+  // packed, for products on pools of `threads`. File and targets must outlive the object.
+  static Result<WeightPacking> Create(const Gguf& file, const std::vector<MatrixToPack>& matrices,
+                                      std::size_t storage_bytes, int threads);
+
+  bool done() const { return next_ == chunks_.size(); }
+
+  // What a step does before it starts: nothing before the first, so that its token comes soon;
+  // later it packs for a while, never so long that a reader would think the reply has ended.
+  void BeforeStep(ThreadPool& pool);
+
+  // Packs at least `bytes` more of the file, if there are as many, and lets go of its pages.
+  void Pack(std::size_t bytes, ThreadPool& pool);
+
+  // Packs what is left. `progress` gets the fraction done; it may be empty.
+  void Finish(ThreadPool& pool, const std::function<void(double)>& progress);
+
+ private:
+  struct Entry {
+    MatrixToPack matrix;
+    UnpackedRows unpacked;
+  };
+  // Strips of one matrix that one thread packs at a time.
+  struct Chunk {
+    std::size_t entry;
+    std::int64_t first_strip;
+    std::int64_t strips;
+  };
+
+  void CutIntoChunks();
+  std::span<const std::byte> FileRows(const Chunk& chunk) const;
+  void PackChunk(const Chunk& chunk) const;
+  void MarkPacked(const Chunk& chunk);
+
+  const Gguf* file_ = nullptr;
+  std::vector<Entry> entries_;
+  std::vector<Chunk> chunks_;
+  std::size_t next_ = 0;  // chunks before it are packed
+  bool stepped_ = false;
+  AlignedBuffer storage_;
+  AlignedBuffer scratch_;  // of products with strips that are not packed
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_MODEL_WEIGHT_PACKING_H_
