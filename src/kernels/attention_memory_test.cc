@@ -77,10 +77,12 @@ TEST_P(AttentionMemoryTest, AWorkspaceForTheLongestCallServesAllShorterOnes) {
       const AttentionSequence sequence = cache.Sequence(first, rows);
       return AttentionWorkspaceBytes(cache.view(), cache.params(), {&sequence, 1}, 2);
     };
-    for (const std::int64_t most : {1, 2, 20, 64, 500}) {
-      const std::size_t longest = bytes(0, 20000);
-      for (std::int64_t position = 0; position + most <= 20000; position += 333) {
-        ASSERT_LE(bytes(position, most), longest) << most << " at " << position;
+    for (const std::int64_t most : {1, 2, 20, 64, 500, 20000}) {
+      const std::size_t longest = bytes(20000 - most, most);
+      for (std::int64_t rows = 1; rows <= most; rows += 1 + rows / 8) {
+        for (std::int64_t position = 0; position + rows <= 20000; position += 333) {
+          ASSERT_LE(bytes(position, rows), longest) << rows << " of " << most << " at " << position;
+        }
       }
     }
   }

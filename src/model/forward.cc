@@ -34,22 +34,18 @@ class Carver {
   std::size_t used_ = 0;
 };
 
-// The most workspace any mix of `rows` new rows at any positions can ask of Attention: one long
-// sequence, or every row a sequence of its own.
+// The most workspace that any call can use: that of the longest one, since more rows and later
+// positions never need less.
 std::size_t MostAttentionBytes(const KvView& kv, const ModelConfig& config, std::int64_t window,
                                const ForwardOptions& options, int threads) {
   const AttentionParams params{
       .query_heads = config.query_heads, .scale = config.attention_scale, .window = window};
-  std::size_t most = 0;
-  for (std::int64_t rows = 1; rows <= options.max_rows; ++rows) {
-    const AttentionSequence whole{
-        .block_table = nullptr,
-        .first_position = std::max<std::int64_t>(0, options.max_context - rows),
-        .first_row = 0,
-        .rows = rows};
-    most = std::max(most, AttentionWorkspaceBytes(kv, params, std::span(&whole, 1), threads));
-  }
-  return most;
+  const AttentionSequence longest{
+      .block_table = nullptr,
+      .first_position = std::max<std::int64_t>(0, options.max_context - options.max_rows),
+      .first_row = 0,
+      .rows = options.max_rows};
+  return AttentionWorkspaceBytes(kv, params, std::span(&longest, 1), threads);
 }
 
 void AddRows(ThreadPool& pool, Isa isa, const float* x, std::int64_t rows, std::int64_t n,
