@@ -90,6 +90,30 @@ TEST(ProductStrips, RowsOfUnpackedStripsAreTheUnpackedBits) {
   }
 }
 
+// Where denormals are flushed, the two smallest scales of MXFP4 are zero.
+TEST(ProductStrips, RowsWithDenormalScalesHaveTheSameBitsUnpacked) {
+  const std::int64_t k = 64;
+  const std::size_t row_bytes = static_cast<std::size_t>(FileRowBytes(GgmlType::kMXFP4, k));
+  test::Random random(22);
+  std::vector<std::byte> rows = test::RandomFileRows(random, GgmlType::kMXFP4, kStripRows, k);
+  for (std::size_t row = 0; row < 4; ++row) rows[row * row_bytes] = static_cast<std::byte>(row);
+  std::vector<std::byte> strip(PackedStripBytes(GgmlType::kMXFP4, k));
+  PackStrip(GgmlType::kMXFP4, rows.data(), kStripRows, k, strip.data());
+  const UnpackedRows unpacked{.rows = rows.data(), .scratch = nullptr, .scratch_bytes = 0};
+  const PackedMatrix packed{
+      .type = GgmlType::kMXFP4, .n = kStripRows, .k = k, .data = strip.data()};
+  PackedMatrix fresh = packed;
+  fresh.unpacked = &unpacked;
+  const ScopedFlushDenormals flush;
+  for (std::int64_t row = 0; row < 4; ++row) {
+    std::vector<float> expected(static_cast<std::size_t>(k));
+    std::vector<float> out(static_cast<std::size_t>(k));
+    UnpackRow(packed, row, expected.data());
+    UnpackRow(fresh, row, out.data());
+    EXPECT_TRUE(test::SameBits(out, expected)) << row;
+  }
+}
+
 TEST(ProductStrips, ScratchHoldsTwoStripsOfAnyLength) {
   for (const std::int64_t k : {256, 4096, 1 << 20}) {
     EXPECT_GE(StripScratchBytes(GgmlType::kF32, k), 2 * PackedStripBytes(GgmlType::kF32, k));
