@@ -2,8 +2,11 @@
 //! contract.
 #![allow(clippy::missing_safety_doc)]
 
+mod environment;
 mod ffi;
 mod markers;
+mod names;
+mod parts;
 mod python;
 mod template;
 mod tokenizer;

@@ -181,8 +181,11 @@ fn collect_private_use(value: &Json, used: &mut HashSet<char>) {
     }
 }
 
-/// A private-use character that neither the values nor `used` have.
-pub fn unused_mark(values: &[&Json], mut used: HashSet<char>) -> Option<char> {
+/// The private-use characters that neither the values nor `used` have.
+pub fn unused_marks(
+    values: &[&Json],
+    mut used: HashSet<char>,
+) -> impl Iterator<Item = char> + Clone {
     values
         .iter()
         .for_each(|value| collect_private_use(value, &mut used));
@@ -190,7 +193,20 @@ pub fn unused_mark(values: &[&Json], mut used: HashSet<char>) -> Option<char> {
         .chain(0xF0000..=0xFFFFD)
         .chain(0x100000..=0x10FFFD)
         .filter_map(char::from_u32)
-        .find(|c| !used.contains(c))
+        .filter(move |c| !used.contains(c))
+}
+
+/// Offsets in `text`, rising, as they are once the mark is taken out.
+pub fn without_mark(text: &str, mark: Option<char>, offsets: &mut [&mut usize]) {
+    let Some(mark) = mark else { return };
+    let mut marks = text.match_indices(mark).map(|(at, _)| at).peekable();
+    let mut removed = 0;
+    for offset in offsets {
+        while marks.next_if(|&at| at < **offset).is_some() {
+            removed += mark.len_utf8();
+        }
+        **offset -= removed;
+    }
 }
 
 #[cfg(test)]
@@ -244,10 +260,17 @@ mod tests {
     }
 
     #[test]
+    fn offsets_move_with_the_marks_taken_out() {
+        let mut offsets = [0, 1, 2, 6, 7];
+        without_mark("a##b<#s>", Some('#'), &mut offsets.each_mut());
+        assert_eq!(offsets, [0, 1, 1, 3, 4]);
+    }
+
+    #[test]
     fn the_mark_is_a_character_that_nobody_wrote() {
         let value = json!(["\u{E000}", {"\u{E001}": "x"}]);
         assert_eq!(
-            unused_mark(&[&value], HashSet::from(['\u{E002}'])),
+            unused_marks(&[&value], HashSet::from(['\u{E002}'])).next(),
             Some('\u{E003}')
         );
     }

@@ -7,6 +7,8 @@ use std::cell::Cell;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, State, Value};
 
+use crate::parts;
+
 const DEEPEST: usize = 500;
 const WIDEST_INDENT: usize = 64;
 
@@ -192,6 +194,8 @@ fn write_json(
         return Err(too_deep());
     }
     charger.node(out.len())?;
+    let bracketed = depth == 0 || (depth == 1 && value.kind() == ValueKind::Map);
+    let begin = out.len();
     match value.kind() {
         ValueKind::None => out.push_str("null"),
         ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
@@ -229,6 +233,9 @@ fn write_json(
                 format!("a value of type {kind} has no JSON form"),
             ))
         }
+    }
+    if bracketed {
+        parts::bracket(out, begin);
     }
     Ok(())
 }
@@ -286,7 +293,7 @@ fn write_json_string(text: &str, style: &JsonStyle, out: &mut String) {
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
             c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c if style.ensure_ascii && !c.is_ascii() && Some(c) != mark => {
+            c if style.ensure_ascii && !c.is_ascii() && Some(c) != mark && !parts::is_anchor(c) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     out.push_str(&format!("\\u{unit:04x}"));
                 }

@@ -1,26 +1,23 @@
-//! Chat templates as Hugging Face renders them: Jinja2's immutable sandbox with trim_blocks,
-//! lstrip_blocks, loop controls, the `tojson` of transformers, raise_exception and strftime_now.
-//! Templates come out of model files: compiling and rendering run on a thread with a big stack, with
-//! fuel, and with a cap on the output.
+//! Compiles and renders chat templates. They come out of model files: both run on a thread with a
+//! big stack, with fuel, and with a cap on the output.
 
 use std::collections::HashSet;
-use std::ffi::CString;
 use std::io;
+use std::rc::Rc;
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, ValueKind};
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, Value};
-use minijinja_contrib::pycompat::unknown_method_callback;
+use minijinja::value::Serde;
+use minijinja::{Environment, Error, ErrorKind, Value};
 use serde_json::{Map, Value as Json};
 
+use crate::environment::{make_environment, Raised, NAME};
 use crate::ffi::{fill, guarded, panic_text, slice, FolioBuffer, FolioBytes, FolioIds};
-use crate::markers::{collect_private_use_text, unused_mark, Markers};
+use crate::markers::{collect_private_use_text, unused_marks, without_mark, Markers};
+use crate::names::{self, Part};
+use crate::parts::{Anchors, Coverage, Stretch, ANCHORS};
 use crate::python;
 
 /// Flat chains of operators in a source of 128 KiB overflow 8 MiB; with 64 MiB there is room.
 const STACK_BYTES: usize = 64 << 20;
-const RECURSION_LIMIT: usize = 100;
-const NAME: &str = "chat";
 
 const RENDER_OK: i32 = 0;
 const RENDER_BAD_CONTEXT: i32 = 1;
@@ -54,15 +51,12 @@ pub struct FolioRenderLimits {
     input_bytes: usize,
 }
 
-/// What raise_exception makes of its message, so that it can be told from a template's own faults.
-#[derive(Debug)]
-struct Raised;
-impl std::fmt::Display for Raised {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("raised by the template")
-    }
+#[repr(C)]
+pub struct FolioParts {
+    labels: FolioBuffer,
+    messages: FolioIds,
+    stretches: FolioIds,
 }
-impl std::error::Error for Raised {}
 
 fn on_big_stack<T: Send>(body: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
     std::thread::scope(|scope| {
@@ -141,187 +135,6 @@ fn innermost_detail(error: &Error) -> String {
     detail.to_owned()
 }
 
-fn make_environment(source: &str) -> Result<Environment<'static>, Error> {
-    let mut env = Environment::new();
-    env.set_syntax(
-        SyntaxConfig::builder()
-            .trim_blocks(true)
-            .lstrip_blocks(true)
-            .build()?,
-    );
-    env.set_auto_escape_callback(|_| AutoEscape::None);
-    env.set_unknown_method_callback(python_method);
-    env.set_recursion_limit(RECURSION_LIMIT);
-    env.set_formatter(format_value);
-    env.add_filter("tojson", python::tojson);
-    env.add_filter(
-        "string",
-        |state: &State, value: &Value| -> Result<Value, Error> {
-            if value.kind() == ValueKind::String {
-                return Ok(value.clone());
-            }
-            python::to_str(state, value).map(Value::from)
-        },
-    );
-    // Python's None is not iterable; minijinja's none is, as an empty one.
-    env.add_test("iterable", |value: &Value| {
-        !value.is_none() && value.try_iter().is_ok()
-    });
-    env.add_function(
-        "raise_exception",
-        |message: String| -> Result<Value, Error> {
-            Err(Error::new(ErrorKind::InvalidOperation, message).with_source(Raised))
-        },
-    );
-    env.add_function("strftime_now", strftime_now);
-    env.add_template_owned(NAME, rewrite_generation_tags(source))?;
-    Ok(env)
-}
-
-fn format_value(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
-    match value.kind() {
-        ValueKind::String => out.write_str(value.as_str().unwrap_or_default())?,
-        ValueKind::Undefined => {}
-        _ => out.write_str(&python::to_str(state, value)?)?,
-    }
-    Ok(())
-}
-
-/// Python's methods. minijinja charges nothing for the width of a format, so a wide one is refused.
-fn python_method(
-    state: &mut State,
-    value: &Value,
-    method: &str,
-    args: &[Value],
-) -> Result<Value, Error> {
-    if method == "format" && value.as_str().is_some_and(has_wide_format) {
-        return Err(Error::new(
-            ErrorKind::InvalidOperation,
-            "a format with a width over 9999 or taken from an argument",
-        ));
-    }
-    unknown_method_callback(state, value, method, args)
-}
-
-fn has_wide_format(format: &str) -> bool {
-    let (mut depth, mut digits, mut in_spec) = (0, 0, false);
-    for c in format.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = 0,
-            _ => {}
-        }
-        in_spec = depth > 0 && (in_spec || c == ':');
-        digits = if in_spec && c.is_ascii_digit() {
-            digits + 1
-        } else {
-            0
-        };
-        if digits > 4 || (in_spec && depth > 1) {
-            return true;
-        }
-    }
-    false
-}
-
-/// The local time by C's strftime, as Python's datetime.now().strftime does.
-fn strftime_now(format: String) -> Result<String, Error> {
-    let bad = || Error::new(ErrorKind::InvalidOperation, "strftime_now: unusable format");
-    let format = CString::new(format).map_err(|_| bad())?;
-    if format.as_bytes().len() > 256 {
-        return Err(bad());
-    }
-    let mut buffer = vec![0u8; 4096];
-    // SAFETY: the buffers outlive the calls and their sizes are passed; localtime_r fills `now`.
-    let written = unsafe {
-        let clock = libc::time(std::ptr::null_mut());
-        let mut now: libc::tm = std::mem::zeroed();
-        if libc::localtime_r(&clock, &mut now).is_null() {
-            return Err(bad());
-        }
-        libc::strftime(
-            buffer.as_mut_ptr().cast(),
-            buffer.len(),
-            format.as_ptr(),
-            &now,
-        )
-    };
-    buffer.truncate(written);
-    String::from_utf8(buffer).map_err(|_| bad())
-}
-
-/// Hugging Face marks the assistant's part with {% generation %}; for rendering it is a block that
-/// always runs. Tags in comments and raw blocks are text.
-fn rewrite_generation_tags(source: &str) -> String {
-    let mut out = String::with_capacity(source.len());
-    let mut rest = source;
-    let mut raw = false;
-    while let Some(at) = rest.find('{') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = if rest.starts_with("{#") && !raw {
-            rest.find("#}").map_or(rest.len(), |end| end + 2)
-        } else if rest.starts_with("{{") && !raw {
-            tag_length(rest, "}}")
-        } else if rest.starts_with("{%") {
-            let length = tag_length(rest, "%}");
-            let word = tag_word(&rest[..length]);
-            if raw {
-                raw = word != "endraw";
-            } else if word == "raw" {
-                raw = true;
-            } else if word == "generation" || word == "endgeneration" {
-                let replacement = if word == "generation" {
-                    "if true"
-                } else {
-                    "endif"
-                };
-                out.push_str(&rest[..length].replacen(word, replacement, 1));
-                rest = &rest[length..];
-                continue;
-            }
-            if raw && word != "raw" {
-                1
-            } else {
-                length
-            }
-        } else {
-            1
-        };
-        out.push_str(&rest[..length]);
-        rest = &rest[length..];
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Length of the tag that `text` begins with; its end inside a string literal doesn't count.
-fn tag_length(text: &str, end: &str) -> usize {
-    let bytes = text.as_bytes();
-    let mut quote = None;
-    let mut at = 2;
-    while at < bytes.len() {
-        match (quote, bytes[at]) {
-            (Some(_), b'\\') => at += 1,
-            (Some(open), c) if c == open => quote = None,
-            (None, c @ (b'\'' | b'"')) => quote = Some(c),
-            (None, _) if bytes[at..].starts_with(end.as_bytes()) => return at + end.len(),
-            _ => {}
-        }
-        at += 1;
-    }
-    text.len()
-}
-
-fn tag_word(tag: &str) -> &str {
-    tag[2..]
-        .trim_start_matches(['-', '+'])
-        .trim_start()
-        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .next()
-        .unwrap_or_default()
-}
-
 struct CappedOutput {
     text: Vec<u8>,
     most: usize,
@@ -392,11 +205,7 @@ impl FolioTemplate {
         })
     }
 
-    fn render(
-        &self,
-        input: &RenderInput,
-        limits: &FolioRenderLimits,
-    ) -> Result<(String, Vec<u32>), Failure> {
+    fn render(&self, input: &RenderInput, limits: &FolioRenderLimits) -> Result<Rendered, Failure> {
         let size = input.messages.len() + input.extra.len();
         if size > limits.input_bytes {
             return Err(Failure::bad_context(format!(
@@ -420,23 +229,81 @@ impl FolioTemplate {
                 join_text_parts(message);
             }
         }
-        let mut mark = None;
-        if input.protect {
-            mark = unused_mark(&[&messages, &extra], self.private_use.clone());
-            let Some(mark) = mark else {
-                return Err(Failure::bad_context(
-                    "every private-use character of Unicode is in it".into(),
-                ));
-            };
-            self.markers.break_in(&mut messages, mark);
-            self.markers.break_in(&mut extra, mark);
+        if !input.protect {
+            let text = self.render_context(input, messages, extra, limits, None)?;
+            return Ok(Rendered {
+                text,
+                ..Rendered::default()
+            });
         }
-        let text = self.render_context(input, messages, extra, limits, mark)?;
-        if input.protect {
-            Ok(self.markers.cut(&text, mark))
-        } else {
-            Ok((text, Vec::new()))
+        let mut unused = unused_marks(&[&messages, &extra], self.private_use.clone());
+        let Some(mark) = unused.next() else {
+            return Err(Failure::bad_context(
+                "every private-use character of Unicode is in it".into(),
+            ));
+        };
+        self.markers.break_in(&mut messages, mark);
+        self.markers.break_in(&mut extra, mark);
+        if !input.parts {
+            let text = self.render_context(input, messages, extra, limits, Some(mark))?;
+            let (text, ends) = self.markers.cut(&text, Some(mark));
+            return Ok(Rendered {
+                text,
+                ends,
+                ..Rendered::default()
+            });
         }
+        let plain =
+            self.render_context(input, messages.clone(), extra.clone(), limits, Some(mark))?;
+        let mut parts = names::describe(&messages, &extra);
+        let stretches = [Coverage::AllValues, Coverage::Prose]
+            .into_iter()
+            .find_map(|coverage| {
+                let (mut messages, mut extra) = (messages.clone(), extra.clone());
+                let anchors =
+                    Anchors::put(&mut messages, &mut extra, &parts, coverage, unused.clone())?;
+                self.locate(input, messages, extra, limits, mark, &plain, anchors)
+            })
+            .unwrap_or_default();
+        for part in &mut parts {
+            part.label.retain(|c| c != mark);
+        }
+        let (text, ends) = self.markers.cut(&plain, Some(mark));
+        Ok(Rendered {
+            text,
+            ends,
+            parts,
+            stretches,
+        })
+    }
+
+    /// Renders the values with their anchors; None if they changed what the template does.
+    #[allow(clippy::too_many_arguments)]
+    fn locate(
+        &self,
+        input: &RenderInput,
+        messages: Json,
+        extra: Json,
+        limits: &FolioRenderLimits,
+        mark: char,
+        plain: &str,
+        anchors: Anchors,
+    ) -> Option<Vec<Stretch>> {
+        let anchors = Rc::new(anchors);
+        let limits = FolioRenderLimits {
+            output_bytes: 2 * limits.output_bytes,
+            ..*limits
+        };
+        ANCHORS.set(Some(anchors.clone()));
+        let anchored = self.render_context(input, messages, extra, &limits, Some(mark));
+        ANCHORS.set(None);
+        let mut stretches = anchors.locate(plain, &anchored.ok()?)?;
+        let mut offsets: Vec<&mut usize> = stretches
+            .iter_mut()
+            .flat_map(|s| [&mut s.begin, &mut s.end])
+            .collect();
+        without_mark(plain, Some(mark), &mut offsets);
+        Some(stretches)
     }
 
     fn render_context(
@@ -476,6 +343,34 @@ impl FolioTemplate {
     }
 }
 
+#[derive(Default)]
+struct Rendered {
+    text: String,
+    ends: Vec<u32>, // of its pieces
+    parts: Vec<Part>,
+    stretches: Vec<Stretch>,
+}
+
+impl Rendered {
+    /// One label a line.
+    fn labels(&self) -> Vec<u8> {
+        let mut lines = String::new();
+        for part in &self.parts {
+            lines.push_str(&part.label);
+            lines.push('\n');
+        }
+        lines.into_bytes()
+    }
+
+    /// Begin, end and part of each.
+    fn stretch_fields(&self) -> Vec<u32> {
+        self.stretches
+            .iter()
+            .flat_map(|s| [s.begin as u32, s.end as u32, s.part])
+            .collect()
+    }
+}
+
 struct RenderInput<'a> {
     messages: &'a str,
     extra: &'a str,
@@ -485,6 +380,7 @@ struct RenderInput<'a> {
     protect: bool,
     join_text_parts: bool,
     parse_arguments: bool,
+    parts: bool,
 }
 
 impl<'a> RenderInput<'a> {
@@ -500,6 +396,7 @@ impl<'a> RenderInput<'a> {
             protect: input.protect != 0,
             join_text_parts: input.join_text_parts != 0,
             parse_arguments: input.parse_arguments != 0,
+            parts: false,
         })
     }
 }
@@ -535,6 +432,25 @@ pub unsafe extern "C" fn folio_template_free(compiled: *mut FolioTemplate) {
     }
 }
 
+unsafe fn render_guarded(
+    compiled: *const FolioTemplate,
+    input: *const FolioRenderInput,
+    limits: *const FolioRenderLimits,
+    parts: bool,
+) -> Result<Rendered, Failure> {
+    guarded(|| {
+        Ok(match RenderInput::new(&*input) {
+            Err(bad) => Err(Failure::bad_context(bad)),
+            Ok(input) => {
+                let (compiled, limits) = (&*compiled, *limits);
+                let input = RenderInput { parts, ..input };
+                on_big_stack(move || compiled.render(&input, &limits))
+            }
+        })
+    })
+    .unwrap_or_else(|panic| Err(Failure::failed(panic)))
+}
+
 #[no_mangle]
 pub unsafe extern "C" fn folio_template_render(
     compiled: *const FolioTemplate,
@@ -544,20 +460,10 @@ pub unsafe extern "C" fn folio_template_render(
     pieces: *mut FolioIds,
     error: *mut FolioBuffer,
 ) -> i32 {
-    let rendered = guarded(|| {
-        Ok(match RenderInput::new(&*input) {
-            Err(bad) => Err(Failure::bad_context(bad)),
-            Ok(input) => {
-                let (compiled, limits) = (&*compiled, *limits);
-                on_big_stack(move || compiled.render(&input, &limits))
-            }
-        })
-    })
-    .unwrap_or_else(|panic| Err(Failure::failed(panic)));
-    match rendered {
-        Ok((rendered, ends)) => {
-            fill(text, rendered.into_bytes());
-            fill(pieces, ends);
+    match render_guarded(compiled, input, limits, false) {
+        Ok(rendered) => {
+            fill(text, rendered.text.into_bytes());
+            fill(pieces, rendered.ends);
             RENDER_OK
         }
         Err(failure) => {
@@ -567,24 +473,32 @@ pub unsafe extern "C" fn folio_template_render(
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn generation_tags_become_plain_blocks_outside_comments_and_raw() {
-        assert_eq!(
-            rewrite_generation_tags("{%- generation -%}x{% endgeneration %}{# {% generation %} #}"),
-            "{%- if true -%}x{% endif %}{# {% generation %} #}"
-        );
-        let raw = "{% raw %}{% generation %}{% endraw %}{{ '{% generation %}' }}";
-        assert_eq!(rewrite_generation_tags(raw), raw);
-    }
-
-    #[test]
-    fn wide_formats_are_found() {
-        assert!(has_wide_format("{:>1000000000}"));
-        assert!(has_wide_format("{:{}}"));
-        assert!(!has_wide_format("{:>20} {} 123456789"));
+#[no_mangle]
+pub unsafe extern "C" fn folio_template_render_parts(
+    compiled: *const FolioTemplate,
+    input: *const FolioRenderInput,
+    limits: *const FolioRenderLimits,
+    text: *mut FolioBuffer,
+    pieces: *mut FolioIds,
+    parts: *mut FolioParts,
+    error: *mut FolioBuffer,
+) -> i32 {
+    match render_guarded(compiled, input, limits, true) {
+        Ok(rendered) => {
+            if let Some(parts) = parts.as_mut() {
+                parts.labels.fill(rendered.labels());
+                parts
+                    .messages
+                    .fill(rendered.parts.iter().map(|part| part.message).collect());
+                parts.stretches.fill(rendered.stretch_fields());
+            }
+            fill(text, rendered.text.into_bytes());
+            fill(pieces, rendered.ends);
+            RENDER_OK
+        }
+        Err(failure) => {
+            fill(error, failure.text.into_bytes());
+            failure.status
+        }
     }
 }

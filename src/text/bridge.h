@@ -45,6 +45,31 @@ class BridgeIds {
   FolioIds ids_{nullptr, 0, 0};
 };
 
+class BridgeParts {
+ public:
+  BridgeParts() = default;
+  ~BridgeParts() {
+    folio_buffer_free(&parts_.labels);
+    folio_ids_free(&parts_.messages);
+    folio_ids_free(&parts_.stretches);
+  }
+  BridgeParts(const BridgeParts&) = delete;
+  BridgeParts& operator=(const BridgeParts&) = delete;
+  FolioParts* get() { return &parts_; }
+  std::string_view labels() const {
+    return {reinterpret_cast<const char*>(parts_.labels.data), parts_.labels.size};
+  }
+  std::span<const std::uint32_t> messages() const {
+    return {parts_.messages.data, parts_.messages.size};
+  }
+  std::span<const std::uint32_t> stretches() const {
+    return {parts_.stretches.data, parts_.stretches.size};
+  }
+
+ private:
+  FolioParts parts_{};
+};
+
 struct BridgeTokenizerDeleter {
   void operator()(FolioTokenizer* tokenizer) const { folio_tokenizer_free(tokenizer); }
 };

@@ -1,10 +1,14 @@
 #include "text/chat_template.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "formats/utf8.h"
 #include "text/bridge.h"
+#include "text/prompt_parts.h"
 #include "text/template_trial.h"
 
 namespace folio {
@@ -31,6 +35,83 @@ void AppendJsonString(std::string_view text, std::string& json) {
   json += '"';
 }
 
+std::string MessagesJson(const std::vector<ChatMessage>& messages) {
+  std::string json = "[";
+  for (const ChatMessage& message : messages) {
+    if (json.size() > 1) json += ',';
+    json += R"({"role":)";
+    AppendJsonString(message.role, json);
+    json += R"(,"content":)";
+    AppendJsonString(message.content, json);
+    json += '}';
+  }
+  return json + ']';
+}
+
+struct Rendering {
+  BridgeBuffer text;
+  BridgeIds pieces;
+  BridgeParts parts;
+};
+
+// Calls marker(id, begin, end) or plain(ids, begin, end) for each piece.
+template <typename Marker, typename Plain>
+Status ForEachPiece(const Tokenizer& tokenizer, const Rendering& rendering, const Marker& marker,
+                    const Plain& plain) {
+  const std::string_view text = rendering.text.text();
+  std::uint32_t begin = 0;
+  bool is_marker = false;
+  for (const std::uint32_t end : rendering.pieces.ids()) {
+    const std::string_view piece = text.substr(begin, end - begin);
+    const TokenId control = is_marker ? tokenizer.FindSpecial(piece) : -1;
+    if (control >= 0) {
+      marker(control, begin, end);
+    } else if (!piece.empty()) {
+      auto ids = tokenizer.Encode(piece, SpecialTokens::kAsText);
+      if (!ids) return std::unexpected(ids.error());
+      plain(*ids, begin, end);
+    }
+    begin = end;
+    is_marker = !is_marker;
+  }
+  return {};
+}
+
+bool NeedsBos(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
+  return tokenizer.add_bos() && (ids.empty() || ids.front() != tokenizer.bos());
+}
+
+PartNames NamesOf(const BridgeParts& parts) {
+  PartNames names;
+  const std::span<const std::uint32_t> messages = parts.messages();
+  names.messages.assign(messages.begin(), messages.end());
+  std::string_view lines = parts.labels();
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const std::size_t end = lines.find('\n');
+    names.labels.push_back(lines.substr(0, end));
+    lines.remove_prefix(std::min(lines.size(), end + 1));
+  }
+  return names;
+}
+
+RenderedText TextOf(const Tokenizer& tokenizer, const Rendering& rendering,
+                    bool add_generation_prompt) {
+  RenderedText text{.text = rendering.text.text(), .add_generation_prompt = add_generation_prompt};
+  const std::span<const std::uint32_t> fields = rendering.parts.stretches();
+  for (std::size_t i = 0; i + 2 < fields.size(); i += 3) {
+    text.stretches.push_back({fields[i], fields[i + 1], fields[i + 2]});
+  }
+  const std::span<const std::uint32_t> ends = rendering.pieces.ids();
+  for (std::size_t i = 1; i < ends.size(); i += 2) {
+    const std::string_view marker = text.text.substr(ends[i - 1], ends[i] - ends[i - 1]);
+    const std::vector<TokenId>& turn_ends = tokenizer.end_tokens();
+    if (std::ranges::find(turn_ends, tokenizer.FindSpecial(marker)) != turn_ends.end()) {
+      text.turn_ends.push_back(ends[i]);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 struct ChatTemplate::Impl {
@@ -40,17 +121,16 @@ struct ChatTemplate::Impl {
   BridgeTemplate compiled;
   bool takes_parts = false;
 
-  struct Rendering {
-    BridgeBuffer text;
-    BridgeIds pieces;
-  };
+  // What a rendering is for.
+  enum class Purpose { kText, kTokens, kParts };
   Status Run(std::string_view messages, std::string_view extra, bool add_generation_prompt,
-             bool protect, Rendering& rendering) const;
+             Purpose purpose, Rendering& rendering) const;
 };
 
 Status ChatTemplate::Impl::Run(std::string_view messages, std::string_view extra,
-                               bool add_generation_prompt, bool protect,
+                               bool add_generation_prompt, Purpose purpose,
                                Rendering& rendering) const {
+  const bool protect = purpose != Purpose::kText;
   FolioRenderInput input{};
   input.messages = ToBridge(messages);
   input.extra = ToBridge(extra);
@@ -62,8 +142,13 @@ Status ChatTemplate::Impl::Run(std::string_view messages, std::string_view extra
   input.join_text_parts = protect && !takes_parts;
   input.parse_arguments = protect;
   BridgeBuffer error;
-  switch (folio_template_render(compiled.get(), &input, &kLimits, rendering.text.get(),
-                                rendering.pieces.get(), error.get())) {
+  const int status =
+      purpose == Purpose::kParts
+          ? folio_template_render_parts(compiled.get(), &input, &kLimits, rendering.text.get(),
+                                        rendering.pieces.get(), rendering.parts.get(), error.get())
+          : folio_template_render(compiled.get(), &input, &kLimits, rendering.text.get(),
+                                  rendering.pieces.get(), error.get());
+  switch (status) {
     case FOLIO_RENDER_OK:
       return {};
     case FOLIO_RENDER_BAD_CONTEXT:
@@ -119,56 +204,76 @@ Result<std::vector<TokenId>> ChatTemplate::Render(const Tokenizer& tokenizer,
                                                   std::string_view messages_json,
                                                   std::string_view extra_json,
                                                   bool add_generation_prompt) const {
-  Impl::Rendering rendering;
-  if (auto ok =
-          impl_->Run(messages_json, extra_json, add_generation_prompt, /*protect=*/true, rendering);
+  Rendering rendering;
+  if (auto ok = impl_->Run(messages_json, extra_json, add_generation_prompt, Impl::Purpose::kTokens,
+                           rendering);
       !ok) {
     return std::unexpected(ok.error());
   }
-  const std::string_view text = rendering.text.text();
   std::vector<TokenId> ids;
-  std::uint32_t begin = 0;
-  bool marker = false;
-  for (const std::uint32_t end : rendering.pieces.ids()) {
-    const std::string_view piece = text.substr(begin, end - begin);
-    const TokenId control = marker ? tokenizer.FindSpecial(piece) : -1;
-    if (control >= 0) {
-      ids.push_back(control);
-    } else if (!piece.empty()) {
-      auto plain = tokenizer.Encode(piece, SpecialTokens::kAsText);
-      if (!plain) return plain;
-      ids.insert(ids.end(), plain->begin(), plain->end());
-    }
-    begin = end;
-    marker = !marker;
-  }
-  if (tokenizer.add_bos() && (ids.empty() || ids.front() != tokenizer.bos())) {
-    ids.insert(ids.begin(), tokenizer.bos());
-  }
+  auto ok = ForEachPiece(
+      tokenizer, rendering,
+      [&](TokenId control, std::uint32_t, std::uint32_t) { ids.push_back(control); },
+      [&](const std::vector<TokenId>& plain, std::uint32_t, std::uint32_t) {
+        ids.insert(ids.end(), plain.begin(), plain.end());
+      });
+  if (!ok) return std::unexpected(ok.error());
+  if (NeedsBos(tokenizer, ids)) ids.insert(ids.begin(), tokenizer.bos());
   return ids;
 }
 
 Result<std::vector<TokenId>> ChatTemplate::Render(const Tokenizer& tokenizer,
                                                   const std::vector<ChatMessage>& messages,
                                                   bool add_generation_prompt) const {
-  std::string json = "[";
-  for (const ChatMessage& message : messages) {
-    if (json.size() > 1) json += ',';
-    json += R"({"role":)";
-    AppendJsonString(message.role, json);
-    json += R"(,"content":)";
-    AppendJsonString(message.content, json);
-    json += '}';
+  return Render(tokenizer, MessagesJson(messages), "", add_generation_prompt);
+}
+
+Result<RenderedPrompt> ChatTemplate::RenderWithParts(const Tokenizer& tokenizer,
+                                                     std::string_view messages_json,
+                                                     std::string_view extra_json,
+                                                     bool add_generation_prompt) const {
+  Rendering rendering;
+  if (auto ok = impl_->Run(messages_json, extra_json, add_generation_prompt, Impl::Purpose::kParts,
+                           rendering);
+      !ok) {
+    return std::unexpected(ok.error());
   }
-  json += ']';
-  return Render(tokenizer, json, "", add_generation_prompt);
+  PartTokens parts(
+      ShareOut(TextOf(tokenizer, rendering, add_generation_prompt), NamesOf(rendering.parts)));
+  RenderedPrompt prompt;
+  std::vector<std::size_t> lengths;
+  auto ok = ForEachPiece(
+      tokenizer, rendering,
+      [&](TokenId control, std::uint32_t begin, std::uint32_t) {
+        prompt.tokens.push_back(control);
+        parts.Add(begin);
+      },
+      [&](const std::vector<TokenId>& plain, std::uint32_t begin, std::uint32_t end) {
+        prompt.tokens.insert(prompt.tokens.end(), plain.begin(), plain.end());
+        lengths.clear();
+        for (const TokenId id : plain) lengths.push_back(tokenizer.TokenBytes(id).size());
+        parts.AddAll(begin, end - begin, lengths);
+      });
+  if (!ok) return std::unexpected(ok.error());
+  if (NeedsBos(tokenizer, prompt.tokens)) {
+    prompt.tokens.insert(prompt.tokens.begin(), tokenizer.bos());
+    parts.AddInFront();
+  }
+  prompt.parts = parts.Finish();
+  return prompt;
+}
+
+Result<RenderedPrompt> ChatTemplate::RenderWithParts(const Tokenizer& tokenizer,
+                                                     const std::vector<ChatMessage>& messages,
+                                                     bool add_generation_prompt) const {
+  return RenderWithParts(tokenizer, MessagesJson(messages), "", add_generation_prompt);
 }
 
 Result<std::string> ChatTemplate::RenderText(std::string_view messages_json,
                                              std::string_view extra_json,
                                              bool add_generation_prompt) const {
-  Impl::Rendering rendering;
-  if (auto ok = impl_->Run(messages_json, extra_json, add_generation_prompt, /*protect=*/false,
+  Rendering rendering;
+  if (auto ok = impl_->Run(messages_json, extra_json, add_generation_prompt, Impl::Purpose::kText,
                            rendering);
       !ok) {
     return std::unexpected(ok.error());

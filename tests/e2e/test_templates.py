@@ -114,6 +114,47 @@ def test_templates_render_as_hugging_faces_do(smollm2, llama_cpp_folder):  # noq
     assert whole >= min(EQUAL_AT_LEAST, len(paths))
 
 
+def part_of(messages, index):
+    role = messages[index]["role"]
+    return "system" if index == 0 and role == "system" else f"messages[{index}] {role}"
+
+
+def values(messages, extra):
+    """(label, text) of what must be found in its part, if it is in the prompt at all and nowhere else."""
+    for index, message in enumerate(messages):
+        content = message.get("content") or ""
+        for text in [content] if isinstance(content, str) else [part["text"] for part in content]:
+            yield part_of(messages, index), text.strip()
+    for index in range(len(extra.get("tools", []))):
+        yield f"tools[{index}] get_weather", "The weather at a place"
+
+
+def test_parts_of_prompts_hold_their_values(smollm2, llama_cpp_folder):  # noqa: F811
+    requests, cases = [], []
+    for path in sorted((llama_cpp_folder / "models/templates").glob("*.jinja")):
+        for messages, extra in CONVERSATIONS:
+            requests.append({"template": path.read_text(encoding="utf-8"), "messages": messages, "extra": extra, "parts": True})
+            cases.append((path.name, messages, extra))
+    right, wrong = 0, []
+    for (name, messages, extra), reply in zip(cases, ask("template", smollm2, requests)):
+        if "error" in reply:
+            continue
+        assert reply["same"], name
+        found = list(values(messages, extra))
+        for label, text in found:
+            elsewhere = any(text in other for label_there, other in found if label_there != label and "tools" not in label)
+            if not text or elsewhere or not any(text in part for _, part in reply["parts"]):
+                continue  # nothing to find, or the template left it out or rewrote it
+            # The token of a value's first letter may begin in front of it.
+            if any(text[1:] in part for there, part in reply["parts"] if there == label):
+                right += 1
+            else:
+                wrong.append((name, label, text, reply["parts"]))
+    print(right, "values in their parts")
+    assert not wrong, wrong[:2]
+    assert right > 1500
+
+
 HOSTILE = {
     "nested loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}",
     "list doubling": "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x|length }}",

@@ -5,8 +5,11 @@
 //     {"ids": [...]}                                        -> {"text": "...", "streamed": [...]}
 //     {"describe": true}                                    -> BOS, EOS, ends and load time
 //   text_driver template MODEL.gguf                         template sources come in the requests:
-//     {"template": "...", "messages": [...], "extra": {...}, "generate": bool, "tokens": bool}
-//                                                           -> {"text": "..."} or {"ids": [...]}
+//     {"template": "...", "messages": [...], "extra": {...}, "generate": bool, "tokens": bool,
+//      "parts": bool}
+//          -> {"text": "..."} or {"ids": [...]} or {"parts": [["label", "its text"], ...],
+//             "same": whether the tokens are those without parts, "seconds": ..., "seconds
+//             without": ...}
 // An error is {"error": "..."} on the same line, with the exit status of a command as "kind".
 #include <chrono>
 #include <exception>
@@ -88,6 +91,7 @@ class Templates {
     const std::string messages = request["messages"].dump();
     const std::string extra = request.value("extra", json::object()).dump();
     const bool generate = request.value("generate", true);
+    if (request.value("parts", false)) return Parts(found->second, messages, extra, generate);
     if (request.value("tokens", false)) {
       const auto ids = found->second.Render(tokenizer_, messages, extra, generate);
       if (!ids) return ToJson(ids.error());
@@ -99,6 +103,34 @@ class Templates {
   }
 
  private:
+  json Parts(const folio::ChatTemplate& compiled, const std::string& messages,
+             const std::string& extra, bool generate) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    const auto ids = compiled.Render(tokenizer_, messages, extra, generate);
+    const std::chrono::duration<double> without = Clock::now() - start;
+    const auto prompt = compiled.RenderWithParts(tokenizer_, messages, extra, generate);
+    const std::chrono::duration<double> with = Clock::now() - start - without;
+    if (!prompt) return ToJson(prompt.error());
+    json parts = json::array();
+    for (std::size_t i = 0; i < prompt->parts.size(); ++i) {
+      const std::int64_t begin = prompt->parts[i].first_token;
+      const std::int64_t end = i + 1 < prompt->parts.size()
+                                   ? prompt->parts[i + 1].first_token
+                                   : static_cast<std::int64_t>(prompt->tokens.size());
+      std::string text;
+      for (auto at = begin; at < end; ++at) {
+        const folio::TokenId id = prompt->tokens[static_cast<std::size_t>(at)];
+        text += tokenizer_.IsControl(id) ? tokenizer_.TokenPiece(id) : tokenizer_.TokenBytes(id);
+      }
+      parts.push_back({prompt->parts[i].label, text});
+    }
+    return {{"parts", parts},
+            {"same", ids.has_value() && *ids == prompt->tokens},
+            {"seconds", with.count()},
+            {"seconds without", without.count()}};
+  }
+
   const folio::Tokenizer& tokenizer_;
   std::map<std::string, folio::ChatTemplate> cache_;
 };
@@ -131,7 +163,8 @@ int Run(const char* model) {
     } else {
       reply = Encode(*tokenizer, request);
     }
-    std::cout << reply.dump() << "\n" << std::flush;
+    // A token may end inside a character.
+    std::cout << reply.dump(-1, ' ', false, json::error_handler_t::replace) << "\n" << std::flush;
   }
   return 0;
 }

@@ -1,0 +1,20 @@
+// What a stretch of a prompt's tokens belongs to: the text room makes these, the record of prompts
+// in the kvcache room explains misses with them.
+#ifndef FOLIO_BASE_PROMPT_PART_H_
+#define FOLIO_BASE_PROMPT_PART_H_
+
+#include <cstdint>
+#include <string>
+
+namespace folio {
+
+// Parts are in the order of their tokens, each up to the next one's start.
+struct PromptPart {
+  std::string label;  // "system", "tools[2] get_weather", "messages[3] user", "reply start"
+  std::int64_t first_token = 0;
+  bool operator==(const PromptPart&) const = default;
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_BASE_PROMPT_PART_H_
