@@ -136,11 +136,11 @@ int32_t folio_template_render(const FolioTemplate* compiled, const FolioRenderIn
 /* What the callers' values are, part by part, and where they are in a rendering. The members are
  * freed one by one. */
 typedef struct FolioParts {
-  FolioBuffer labels;  /* a line for each part: "messages[3] user", "tools[2] get_weather" */
-  FolioIds messages;   /* for each part 1 + the index of its message, 0 for what is none */
-  FolioIds stretches;  /* begin and end in `text` and the index of the part, three numbers for each
-                        * stretch, in order and apart; none where the template lets them not be
-                        * found */
+  FolioBuffer labels; /* a line for each part: "messages[3] user", "tools[2] get_weather" */
+  FolioIds messages;  /* for each part 1 + the index of its message, 0 for what is none */
+  FolioIds stretches; /* begin and end in `text` and the index of the part, three numbers for each
+                       * stretch, in order and apart; none where the template lets them not be
+                       * found */
 } FolioParts;
 
 /* The same rendering as with `protect`, which must be set, and where its text comes from; renders
