@@ -2,29 +2,30 @@
 
 namespace folio {
 
-void FreeBlockQueue::PushBack(KvBlock& block) {
-  block.prev_free = tail_;
-  block.next_free = nullptr;
-  if (tail_ != nullptr) {
-    tail_->next_free = &block;
-  } else {
-    head_ = &block;
-  }
-  tail_ = &block;
+void FreeBlockQueue::Insert(KvBlock& block, BlockId prev, BlockId next) {
+  block.prev_free = prev;
+  block.next_free = next;
+  NextOf(prev) = block.block_id;
+  PrevOf(next) = block.block_id;
   ++size_;
 }
 
+void FreeBlockQueue::PushFront(KvBlock& block) { Insert(block, kNoBlock, head_); }
+
+void FreeBlockQueue::PushBack(KvBlock& block) { Insert(block, tail_, kNoBlock); }
+
 KvBlock* FreeBlockQueue::PopFront() {
-  KvBlock* block = head_;
-  if (block != nullptr) Remove(*block);
-  return block;
+  if (head_ == kNoBlock) return nullptr;
+  KvBlock& block = blocks_[head_];
+  Remove(block);
+  return &block;
 }
 
 void FreeBlockQueue::Remove(KvBlock& block) {
-  (block.prev_free != nullptr ? block.prev_free->next_free : head_) = block.next_free;
-  (block.next_free != nullptr ? block.next_free->prev_free : tail_) = block.prev_free;
-  block.prev_free = nullptr;
-  block.next_free = nullptr;
+  NextOf(block.prev_free) = block.next_free;
+  PrevOf(block.next_free) = block.prev_free;
+  block.prev_free = kNoBlock;
+  block.next_free = kNoBlock;
   --size_;
 }
 

@@ -1,12 +1,57 @@
 #include "kvcache/kv_sizing.h"
 
+#include <optional>
 #include <string>
+#include <utility>
+
+#include "base/checked.h"
+#include "kvcache/kv_groups.h"
 
 namespace folio {
 namespace {
 
 constexpr int kTileTokens = 16;  // kernels read keys and values in tiles of 16 tokens
 constexpr int kHeadDimStep = 32;
+constexpr std::size_t kAlignment = 64;
+
+// Bytes of one layer's keys and values of all heads in a block.
+Result<std::size_t> LayerBlockBytes(const KvLayerSpec& layer, KvType type, int block_size) {
+  if (layer.head_dim <= 0 || layer.head_dim % kHeadDimStep != 0) {
+    return InputError("KV cache", "head size",
+                      std::to_string(layer.head_dim) + " is not a positive multiple of 32");
+  }
+  if (layer.kv_heads <= 0) {
+    return InputError("KV cache", "KV heads",
+                      std::to_string(layer.kv_heads) + " is not a positive number");
+  }
+  if (layer.window < 0) {
+    return InputError("KV cache", "window", std::to_string(layer.window) + " is negative");
+  }
+  const auto head =
+      CheckedMul(2 * KvVectorBytes(type, layer.head_dim), static_cast<std::size_t>(block_size));
+  const auto bytes =
+      head ? CheckedMul(*head, static_cast<std::size_t>(layer.kv_heads)) : std::nullopt;
+  if (!bytes) return InputError("KV cache", "block", "its bytes do not fit 64 bits");
+  return *bytes;
+}
+
+// The sizes of all layers; their sum, times the layers once more, fits 64 bits.
+Result<std::vector<LayerSize>> LayerSizes(const KvSpec& spec, KvType type, int block_size) {
+  std::vector<LayerSize> sizes;
+  sizes.reserve(spec.layers.size());
+  std::size_t largest = 0;
+  for (const KvLayerSpec& layer : spec.layers) {
+    const Result<std::size_t> bytes = LayerBlockBytes(layer, type, block_size);
+    if (!bytes) return std::unexpected(bytes.error());
+    sizes.push_back({.window = layer.window, .bytes = *bytes});
+    largest = std::max(largest, *bytes);
+  }
+  const auto row = CheckedMul(largest, sizes.size());
+  if (!row || !CheckedMul(*row, sizes.size())) {
+    return InputError("KV cache", "block", "its bytes do not fit 64 bits");
+  }
+  return sizes;
+}
 
 }  // namespace
 
@@ -15,18 +60,30 @@ Result<KvLayout> LayOutKvBlock(const KvSpec& spec, KvType type, int block_size) 
     return UsageError("KV cache", "block size",
                       std::to_string(block_size) + " is not a positive multiple of 16");
   }
-  KvLayout layout{.type = type, .block_size = block_size, .block_bytes = 0, .layers = {}};
-  layout.layers.reserve(spec.layers.size());
-  for (const KvLayerSpec& layer : spec.layers) {
-    if (layer.head_dim <= 0 || layer.head_dim % kHeadDimStep != 0) {
-      return InputError("KV cache", "head size",
-                        std::to_string(layer.head_dim) + " is not a positive multiple of 32");
+  if (spec.layers.empty()) return InputError("KV cache", "layers", "there are none");
+  const Result<std::vector<LayerSize>> sizes = LayerSizes(spec, type, block_size);
+  if (!sizes) return std::unexpected(sizes.error());
+
+  LayerGrouping grouping = GroupLayers(*sizes, kMaxKvGroups);
+  KvLayout layout{.type = type, .block_size = block_size};
+  layout.block_bytes = (grouping.block_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  layout.padding_bytes =
+      grouping.padding_bytes + (layout.block_bytes - grouping.block_bytes) * grouping.groups.size();
+  layout.layers.resize(spec.layers.size());
+  for (std::vector<int>& members : grouping.groups) {
+    std::size_t offset = 0;
+    for (const int layer : members) {
+      const auto i = static_cast<std::size_t>(layer);
+      const std::size_t plane =
+          KvVectorBytes(type, spec.layers[i].head_dim) * static_cast<std::size_t>(block_size);
+      layout.layers[i] = {.group = static_cast<int>(layout.groups.size()),
+                          .offset = offset,
+                          .head_stride = 2 * plane,
+                          .v_offset = plane};
+      offset += (*sizes)[i].bytes;
     }
-    const std::size_t plane =
-        KvVectorBytes(type, layer.head_dim) * static_cast<std::size_t>(block_size);
-    layout.layers.push_back(
-        {.offset = layout.block_bytes, .head_stride = 2 * plane, .v_offset = plane});
-    layout.block_bytes += 2 * plane * static_cast<std::size_t>(layer.kv_heads);
+    const std::int64_t window = spec.layers[static_cast<std::size_t>(members.front())].window;
+    layout.groups.push_back({.window = window, .layers = std::move(members)});
   }
   return layout;
 }

@@ -3,6 +3,7 @@
 #ifndef FOLIO_KVCACHE_KV_SIZING_H_
 #define FOLIO_KVCACHE_KV_SIZING_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,8 +14,17 @@
 
 namespace folio {
 
-// One layer inside a block: for each KV head its keys and then its values, block_size tokens each.
+// Layers that keep the same tokens and share block tables. All groups' blocks have the same size in
+// bytes, so that one pool serves them.
+struct KvGroup {
+  std::int64_t window = 0;  // 0 = all positions
+  std::vector<int> layers;  // rising
+};
+
+// One layer inside its group's block: for each KV head its keys and then its values, block_size
+// tokens each.
 struct KvLayerLayout {
+  int group = 0;
   std::size_t offset = 0;       // bytes from the block's start
   std::size_t head_stride = 0;  // bytes from one KV head to the next
   std::size_t v_offset = 0;     // bytes from a head's keys to its values
@@ -23,12 +33,20 @@ struct KvLayerLayout {
 struct KvLayout {
   KvType type = KvType::kBf16;
   int block_size = 16;
-  std::size_t block_bytes = 0;  // all layers; a multiple of 64
-  std::vector<KvLayerLayout> layers;
+  std::size_t block_bytes = 0;  // one group's layers, padding included; a multiple of 64
+  std::vector<KvGroup> groups;
+  std::vector<KvLayerLayout> layers;  // one a layer of the model
+  std::size_t padding_bytes = 0;  // wasted by unequal groups, in one block of each group together
 };
 
-// Fails on a block size that is no positive multiple of 16, and on a head size that is no multiple
-// of 32.
+// More groups than this cost more in tables and look-ups than the padding of fewer.
+inline constexpr std::size_t kMaxKvGroups = 16;
+
+// Groups the layers and lays out a block. Layers are split by window; the groups' size is the one
+// that wastes least with at most kMaxKvGroups groups (3 layers for 3 full and 15 windowed ones: 1 +
+// 5 groups), and of those the largest. Only a model with more than kMaxKvGroups different windows
+// gets more groups. Fails on a block size that is no positive multiple of 16, on a head size that
+// is no multiple of 32, and on a model without layers or heads.
 Result<KvLayout> LayOutKvBlock(const KvSpec& spec, KvType type, int block_size);
 
 // Bytes that one token adds over all layers, each counted as full attention.
@@ -37,6 +55,19 @@ std::size_t KvBytesPerToken(const KvSpec& spec, KvType type);
 // Blocks that hold `tokens` tokens.
 constexpr std::int64_t BlocksForTokens(std::int64_t tokens, int block_size) {
   return (tokens + block_size - 1) / block_size;
+}
+
+// Blocks that a sequence of `tokens` holds at most in a group with this window (0 = all), if it is
+// computed in chunks of at most `chunk` rows and leaves what no later position sees after each.
+// During a chunk, window - 1 positions before it are seen and all of its own: a run of n positions
+// touches at most ceil((n - 1) / block_size) + 1 blocks.
+constexpr std::int64_t BlocksHeldAtMost(std::int64_t tokens, std::int64_t window,
+                                        std::int64_t chunk, int block_size) {
+  const std::int64_t all = BlocksForTokens(tokens, block_size);
+  if (window == 0 || tokens <= 0) return all;
+  const std::int64_t rows = std::clamp<std::int64_t>(chunk, 1, tokens);
+  if (window >= tokens) return all;
+  return std::min(all, BlocksForTokens(window + rows - 2, block_size) + 1);
 }
 
 }  // namespace folio

@@ -18,29 +18,20 @@ TEST(KvSizingTest, Qwen3_8BAt100000TokensIsTheDocumentsNumber) {
   EXPECT_EQ(KvBytesPerToken(Uniform(36, 8, 128), KvType::kBf16) * 100000, 14745600000U);
 }
 
-TEST(KvSizingTest, ABlockIsItsTokensTimesBytesPerToken) {
+TEST(KvSizingTest, AUniformModelIsOneGroupAndABlockIsItsTokensTimesBytesPerToken) {
   for (const KvType type : {KvType::kBf16, KvType::kF16, KvType::kF32, KvType::kQ8_0}) {
     for (const int block_size : {16, 32, 64}) {
       const KvSpec spec = Uniform(3, 2, 96);
       const Result<KvLayout> layout = LayOutKvBlock(spec, type, block_size);
       ASSERT_TRUE(layout.has_value());
+      ASSERT_EQ(layout->groups.size(), 1U);
+      EXPECT_EQ(layout->groups[0].layers, (std::vector<int>{0, 1, 2}));
+      EXPECT_EQ(layout->padding_bytes, 0U);
+      EXPECT_EQ(layout->block_bytes % 64, 0U);
       EXPECT_EQ(layout->block_bytes,
                 KvBytesPerToken(spec, type) * static_cast<std::size_t>(block_size));
     }
   }
-}
-
-TEST(KvSizingTest, LayersOfABlockDoNotOverlap) {
-  KvSpec spec = Uniform(2, 3, 64);
-  spec.layers.push_back({.kv_heads = 1, .head_dim = 256, .window = 512});
-  const Result<KvLayout> layout = LayOutKvBlock(spec, KvType::kBf16, 16);
-  ASSERT_TRUE(layout.has_value());
-  std::size_t end = 0;
-  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
-    EXPECT_EQ(layout->layers[i].offset, end);
-    end += layout->layers[i].head_stride * static_cast<std::size_t>(spec.layers[i].kv_heads);
-  }
-  EXPECT_EQ(layout->block_bytes, end);
 }
 
 TEST(KvSizingTest, OddSizesAreRefusedWithTheValue) {

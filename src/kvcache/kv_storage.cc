@@ -1,12 +1,45 @@
 #include "kvcache/kv_storage.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "base/checked.h"
 
 namespace folio {
+namespace {
 
-Result<KvStorage> KvStorage::Create(KvLayout layout, std::int64_t num_blocks) {
+#ifdef MADV_POPULATE_WRITE
+constexpr int kPopulateWrite = MADV_POPULATE_WRITE;
+#else
+constexpr int kPopulateWrite = 23;  // Linux 5.14; older C libraries don't name it
+#endif
+
+std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+// For kernels that can't populate: a lack of memory is then the kernel's to answer.
+void WriteEachPage(std::byte* data, std::size_t bytes) {
+  const std::size_t page = PageBytes();
+  for (std::size_t at = 0; at < bytes; at += page) {
+    *static_cast<volatile std::byte*>(data + at) = std::byte{0};
+  }
+}
+
+int CommitPages(std::byte* data, std::size_t bytes) {
+  if (madvise(data, bytes, kPopulateWrite) == 0) return 0;
+  if (errno != EINVAL) return errno;
+  WriteEachPage(data, bytes);
+  return 0;
+}
+
+}  // namespace
+
+Result<KvStorage> KvStorage::Create(KvLayout layout, std::int64_t num_blocks,
+                                    CommitFunction commit) {
   const auto bytes = CheckedMul(layout.block_bytes, static_cast<std::size_t>(num_blocks));
   if (num_blocks <= 0 || !bytes) {
     return RuntimeError("KV cache", "blocks",
@@ -14,7 +47,45 @@ Result<KvStorage> KvStorage::Create(KvLayout layout, std::int64_t num_blocks) {
   }
   Result<AlignedBuffer> arena = AlignedBuffer::Create(*bytes, "KV cache");
   if (!arena) return std::unexpected(arena.error());
-  return KvStorage(std::move(layout), *std::move(arena));
+  if (!commit) commit = CommitPages;
+  return KvStorage(std::move(layout), *std::move(arena), std::move(commit));
+}
+
+KvStorage::KvStorage(KvLayout layout, AlignedBuffer arena, CommitFunction commit)
+    : layout_(std::move(layout)),
+      arena_(std::move(arena)),
+      commit_(std::move(commit)),
+      slabs_((arena_.size() + kSlabBytes - 1) / kSlabBytes, false) {}
+
+Status KvStorage::Commit(BlockId block) {
+  if (layout_.block_bytes == 0) return {};
+  const std::size_t start = static_cast<std::size_t>(block) * layout_.block_bytes;
+  const std::size_t last = (start + layout_.block_bytes - 1) / kSlabBytes;
+  for (std::size_t slab = start / kSlabBytes; slab <= last; ++slab) {
+    if (slabs_[slab]) continue;
+    if (Status status = CommitSlab(slab); !status) return status;
+  }
+  return {};
+}
+
+Status KvStorage::CommitSlab(std::size_t slab) {
+  const std::size_t page = PageBytes();
+  const std::size_t start = slab * kSlabBytes;
+  const std::size_t end =
+      std::min((slab + 1) * kSlabBytes, (arena_.size() + page - 1) / page * page);
+  const int error = commit_(data() + start, end - start);
+  if (error != 0) {
+    return RuntimeError("KV cache", "memory",
+                        "the system gives no more than " + std::to_string(committed_bytes_) +
+                            " of " + std::to_string(size()) + " bytes: " + std::strerror(error));
+  }
+  slabs_[slab] = true;
+  committed_bytes_ += end - start;
+  return {};
+}
+
+void KvStorage::Copy(BlockId from, BlockId to) {
+  std::memcpy(Block(to), Block(from), layout_.block_bytes);
 }
 
 }  // namespace folio
