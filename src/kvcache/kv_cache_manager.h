@@ -51,6 +51,7 @@ class KvCacheManager {
   BlockPool& pool() { return pool_; }
   const BlockPool& pool() const { return pool_; }
   int block_size() const { return block_size_; }
+  bool caching() const { return caching_; }
   int num_groups() const { return static_cast<int>(groups_.size()); }
 
   SequenceBlocks NewSequence(std::uint64_t request) const;

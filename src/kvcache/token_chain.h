@@ -24,6 +24,7 @@ class TokenChain {
   void Append(std::span<const std::int32_t> tokens, RowKind kind);
 
   std::span<const std::int32_t> tokens() const { return tokens_; }
+  const BlockHash& root() const { return root_; }
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
   // Entry i names block i; full blocks only.
   std::span<const BlockHash> hashes() const { return hashes_; }

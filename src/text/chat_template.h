@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/prompt_part.h"
+#include "folio/prompt_part.h"
 #include "text/tokenizer.h"
 
 namespace folio {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/prompt_part.h"
+#include "folio/prompt_part.h"
 
 namespace folio {
 

@@ -1,7 +1,6 @@
-// What a stretch of a prompt's tokens belongs to: the text room makes these, the record of prompts
-// in the kvcache room explains misses with them.
-#ifndef FOLIO_BASE_PROMPT_PART_H_
-#define FOLIO_BASE_PROMPT_PART_H_
+// What a stretch of a prompt belongs to: so that a miss can be explained.
+#ifndef FOLIO_PROMPT_PART_H_
+#define FOLIO_PROMPT_PART_H_
 
 #include <cstdint>
 #include <string>
@@ -17,4 +16,4 @@ struct PromptPart {
 
 }  // namespace folio
 
-#endif  // FOLIO_BASE_PROMPT_PART_H_
+#endif  // FOLIO_PROMPT_PART_H_
