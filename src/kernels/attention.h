@@ -51,10 +51,12 @@ struct AttentionSequence {
   std::int64_t first_position = 0;
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
+  std::int64_t stored_rows = 0;  // leading rows that StoreKv leaves alone: another sequence, which
+                                 // may share their block, has stored the same bits
 };
 
 // Stores keys and values k, v [all rows, kv_heads, head_dim] (already rotated) of every sequence's
-// rows in their blocks. Writing the first token of a 16-token V tile zeroes the rest of that tile,
+// rows in their blocks, leading stored_rows left out. Writing the first token of a 16-token V tile zeroes the rest of that tile,
 // so that no stale value is ever read.
 void StoreKv(Isa isa, const KvView& kv, std::span<const AttentionSequence> sequences,
              const float* k, const float* v, ThreadPool& pool);

@@ -97,6 +97,13 @@ struct TileRows {
   int count = 0;
 };
 
+AttentionSequence WithoutStoredRows(AttentionSequence sequence) {
+  sequence.first_position += sequence.stored_rows;
+  sequence.first_row += sequence.stored_rows;
+  sequence.rows -= sequence.stored_rows;
+  return sequence;
+}
+
 std::int64_t TilesOf(const AttentionSequence& sequence) {
   if (sequence.rows == 0) return 0;
   return (sequence.first_position + sequence.rows - 1) / kKvTileTokens -
@@ -136,13 +143,15 @@ void StoreKv(Isa /*isa*/, const KvView& kv, std::span<const AttentionSequence> s
              const float* k, const float* v, ThreadPool& pool) {
   std::int64_t tiles = 0;
   std::int64_t rows = 0;
-  for (const AttentionSequence& sequence : sequences) {
+  for (const AttentionSequence& whole : sequences) {
+    const AttentionSequence sequence = WithoutStoredRows(whole);
     tiles += TilesOf(sequence);
     rows += sequence.rows;
   }
   const auto store = [&](std::int64_t unit) {
     std::int64_t index = unit / kv.kv_heads;
-    for (const AttentionSequence& sequence : sequences) {
+    for (const AttentionSequence& whole : sequences) {
+      const AttentionSequence sequence = WithoutStoredRows(whole);
       const std::int64_t of_sequence = TilesOf(sequence);
       if (index < of_sequence) {
         StoreTile(kv, sequence, RowsOfTile(sequence, index), static_cast<int>(unit % kv.kv_heads),

@@ -63,7 +63,7 @@ void AddBias(Isa isa, const std::vector<float>& bias, float* row) {
 
 }  // namespace
 
-Forward::Forward(const ModelConfig& config, ModelWeights& weights, std::vector<KvView> kv,
+Forward::Forward(const ModelConfig& config, ModelWeights& weights, std::vector<LayerKv> kv,
                  const ForwardOptions& options, ThreadPool& pool)
     : config_(&config),
       weights_(&weights),
@@ -72,7 +72,7 @@ Forward::Forward(const ModelConfig& config, ModelWeights& weights, std::vector<K
       pool_(&pool),
       positions_(config, weights.rope_factors, options.max_rows) {}
 
-Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<KvView>& kv,
+Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<LayerKv>& kv,
                                  const ForwardOptions& options, int threads, std::byte* base) {
   const std::int64_t rows = options.max_rows;
   const std::int64_t q_dim = std::int64_t{config.query_heads} * config.head_dim;
@@ -95,21 +95,21 @@ Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<Kv
     if (std::find(windows.begin(), windows.end(), window) != windows.end()) continue;
     windows.push_back(window);
     b.attention_bytes =
-        std::max(b.attention_bytes, MostAttentionBytes(kv[i], config, window, options, threads));
+        std::max(b.attention_bytes, MostAttentionBytes(kv[i].view, config, window, options, threads));
   }
   b.attention = carve.Bytes(b.attention_bytes);
   b.total = carve.used();
   return b;
 }
 
-std::size_t Forward::WorkspaceBytes(const ModelConfig& config, const std::vector<KvView>& kv,
+std::size_t Forward::WorkspaceBytes(const ModelConfig& config, const std::vector<LayerKv>& kv,
                                     const ForwardOptions& options, int threads) {
   return LayOut(config, kv, options, threads, nullptr).total +
          RopePositions::Bytes(config, options.max_rows);
 }
 
 Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, ModelWeights& weights,
-                                                 std::vector<KvView> kv,
+                                                 std::vector<LayerKv> kv,
                                                  const ForwardOptions& options, ThreadPool& pool) {
   std::unique_ptr<Forward> forward(new Forward(config, weights, std::move(kv), options, pool));
   const std::size_t bytes = LayOut(config, forward->kv_, options, pool.size(), nullptr).total;
@@ -125,7 +125,7 @@ void Forward::Run(const ForwardBatch& batch, float* logits) {
   const auto rows = static_cast<std::int64_t>(batch.tokens.size());
   weights_->packing.BeforeStep(*pool_);
   Embed(batch);
-  positions_.Fill(batch.sequences, *pool_);
+  positions_.Fill(batch.groups.front(), *pool_);
   for (std::size_t i = 0; i < weights_->layers.size(); ++i) {
     const LayerWeights& layer = weights_->layers[i];
     NormRows(buffers_.x, layer.attn_norm, rows, buffers_.normed);
@@ -152,18 +152,20 @@ void Forward::AttentionBranch(const ForwardBatch& batch, std::size_t layer_index
   const auto rows = static_cast<std::int64_t>(batch.tokens.size());
   const LayerWeights& layer = weights_->layers[layer_index];
   const LayerConfig& layer_config = config_->layers[layer_index];
-  const KvView& kv = kv_[layer_index];
+  const KvView& kv = kv_[layer_index].view;
+  const std::span<const AttentionSequence> sequences =
+      batch.groups[static_cast<std::size_t>(kv_[layer_index].group)];
   const Activations normed = Convert(buffers_.normed, rows, config_->hidden);
   const std::array<ProductTarget, 3> qkv = {{{&layer.q, buffers_.q, layer.q.n},
                                              {&layer.k, buffers_.k, layer.k.n},
                                              {&layer.v, buffers_.v, layer.v.n}}};
   Multiply(options_.isa, normed, qkv, *pool_);
   FinishHeads(batch, layer, layer_config.rope);
-  StoreKv(options_.isa, kv, batch.sequences, buffers_.k, buffers_.v, *pool_);
+  StoreKv(options_.isa, kv, sequences, buffers_.k, buffers_.v, *pool_);
   const AttentionParams params{.query_heads = config_->query_heads,
                                .scale = config_->attention_scale,
                                .window = layer_config.window};
-  Attention(options_.isa, kv, params, batch.sequences, buffers_.q, buffers_.attended,
+  Attention(options_.isa, kv, params, sequences, buffers_.q, buffers_.attended,
             {buffers_.attention, buffers_.attention_bytes}, *pool_);
   const Activations attended = Convert(buffers_.attended, rows, layer.attn_out.k);
   const ProductTarget out{&layer.attn_out, buffers_.branch, config_->hidden};

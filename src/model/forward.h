@@ -20,12 +20,19 @@
 
 namespace folio {
 
-// The rows of one call: any mix of sequences, each with any number of new tokens. `sequences` cover
-// the rows in order without gaps.
+// The rows of one call: any mix of sequences, each with any number of new tokens. Every KV group has
+// its own list of the same sequences, which differ in their block tables only; they cover the rows
+// in order without gaps.
 struct ForwardBatch {
   std::span<const std::int32_t> tokens;  // one a row, each in [0, vocab)
-  std::span<const AttentionSequence> sequences;
+  std::span<const std::vector<AttentionSequence>> groups;
   std::span<const std::int64_t> logit_rows;  // rows whose logits are wanted
+};
+
+// Where a layer's keys and values lie, and which of the block tables leads there.
+struct LayerKv {
+  KvView view;
+  int group = 0;
 };
 
 struct ForwardOptions {
@@ -39,14 +46,14 @@ struct ForwardOptions {
 
 class Forward {
  public:
-  // `kv` holds one view a layer. Weights, pool and what the views point to must outlive the object.
+  // `kv` holds one entry a layer. Weights, pool and what the views point to must outlive the object.
   // Steps go on with packing the weights.
   static Result<std::unique_ptr<Forward>> Create(const ModelConfig& config, ModelWeights& weights,
-                                                 std::vector<KvView> kv,
+                                                 std::vector<LayerKv> kv,
                                                  const ForwardOptions& options, ThreadPool& pool);
 
   // Bytes of workspace that Create reserves.
-  static std::size_t WorkspaceBytes(const ModelConfig& config, const std::vector<KvView>& kv,
+  static std::size_t WorkspaceBytes(const ModelConfig& config, const std::vector<LayerKv>& kv,
                                     const ForwardOptions& options, int threads);
 
   // logits: [logit_rows, vocab]. Rows at most max_rows. Every row's bits depend only on its own
@@ -71,9 +78,9 @@ class Forward {
     std::size_t total = 0;
   };
 
-  Forward(const ModelConfig& config, ModelWeights& weights, std::vector<KvView> kv,
+  Forward(const ModelConfig& config, ModelWeights& weights, std::vector<LayerKv> kv,
           const ForwardOptions& options, ThreadPool& pool);
-  static Buffers LayOut(const ModelConfig& config, const std::vector<KvView>& kv,
+  static Buffers LayOut(const ModelConfig& config, const std::vector<LayerKv>& kv,
                         const ForwardOptions& options, int threads, std::byte* base);
 
   void Embed(const ForwardBatch& batch);
@@ -87,7 +94,7 @@ class Forward {
 
   const ModelConfig* config_;
   ModelWeights* weights_;
-  std::vector<KvView> kv_;
+  std::vector<LayerKv> kv_;
   ForwardOptions options_;
   ThreadPool* pool_;
   RopePositions positions_;

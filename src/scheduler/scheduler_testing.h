@@ -1,0 +1,148 @@
+// Drives a scheduler without a model: "computing" is bookkeeping, and the token that follows a
+// chain is a function of the chain, so that equal requests get equal replies.
+#ifndef FOLIO_SCHEDULER_SCHEDULER_TESTING_H_
+#define FOLIO_SCHEDULER_SCHEDULER_TESTING_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/scheduler.h"
+
+namespace folio {
+
+inline std::int32_t NextToken(std::span<const std::int32_t> tokens) {
+  std::uint32_t mix = 2166136261U;
+  for (const std::int32_t token : tokens) {
+    mix = (mix ^ static_cast<std::uint32_t>(token)) * 16777619U;
+  }
+  return static_cast<std::int32_t>(mix % 50);
+}
+
+struct TestPool {
+  std::vector<KvGroupSpec> groups = {{}};
+  int block_size = 4;
+  std::int64_t num_blocks = 64;
+  bool caching = true;
+};
+
+// What a step did with one sequence, which may be gone.
+struct RanChunk {
+  SequenceId id = 0;
+  std::int64_t first = 0;
+  std::int64_t rows = 0;
+  std::int64_t stored_rows = 0;
+  BlockChanges changes;
+};
+
+class SchedulerRig {
+ public:
+  explicit SchedulerRig(const TestPool& pool, const SchedulerOptions& options = {})
+      : trace(4096),
+        cache(pool.groups, pool.block_size, pool.num_blocks, pool.caching, &trace),
+        scheduler(options, cache, &trace) {}
+
+  static std::vector<std::int32_t> Tokens(std::int64_t count, std::int32_t seed = 0) {
+    std::vector<std::int32_t> tokens;
+    for (std::int64_t i = 0; i < count; ++i) {
+      tokens.push_back(seed + static_cast<std::int32_t>(i * 7 % 31));
+    }
+    return tokens;
+  }
+
+  // A request for `generate` tokens; its id, or 0 if it was refused.
+  SequenceId Add(const std::vector<std::int32_t>& prompt, std::int64_t generate, int priority = 0,
+                 int choices = 1) {
+    const SequenceId id = ++last_id_ * 100;
+    TokenChain chain(hasher_, BlockHash{}, cache.block_size(), false);
+    chain.Append(prompt, RowKind::kPrompt);
+    Sequence sequence(id, std::move(chain));
+    sequence.priority = priority;
+    sequence.arrival_ns = now_ns;
+    sequence.choices = choices;
+    if (!scheduler.Add(std::move(sequence))) return 0;
+    wanted_[id] = static_cast<std::int64_t>(prompt.size()) + generate;
+    choices_[id] = choices;
+    return id;
+  }
+
+  // One step. Sequences that have all their tokens leave with their chain in `finished`.
+  std::vector<RanChunk> Run() {
+    now_ns += step_ns;
+    const Step step = scheduler.Schedule(now_ns);
+    std::vector<RanChunk> ran;
+    for (const Chunk& chunk : step.chunks) {
+      ran.push_back({.id = chunk.sequence->id,
+                     .first = chunk.first,
+                     .rows = chunk.rows,
+                     .stored_rows = chunk.stored_rows,
+                     .changes = chunk.changes});
+      rows_computed += chunk.rows;
+      rows_of[chunk.sequence->id] += chunk.rows;
+      scheduler.Computed(chunk);
+    }
+    for (const Chunk& chunk : step.chunks) {
+      if (chunk.last) Draw(*chunk.sequence);
+    }
+    return ran;
+  }
+
+  void Cancel(SequenceId id) {
+    if (Sequence* const sequence = scheduler.Find(id)) scheduler.Remove(*sequence);
+  }
+
+  // Steps until all are done; false if that takes more than `most`.
+  bool RunAll(int most = 10000) {
+    for (int i = 0; i < most && !scheduler.empty(); ++i) Run();
+    return scheduler.empty();
+  }
+
+  std::string Check() const {
+    std::vector<const SequenceBlocks*> blocks;
+    for (const Sequence* sequence : scheduler.All()) blocks.push_back(&sequence->blocks);
+    return cache.CheckIntegrity(blocks);
+  }
+
+  Trace trace;
+  KvCacheManager cache;
+  Scheduler scheduler;
+  std::int64_t now_ns = 0;
+  std::int64_t step_ns = 1'000'000;
+  std::int64_t rows_computed = 0;
+  std::map<SequenceId, std::int64_t> rows_of;
+  std::map<SequenceId, std::vector<std::int32_t>> finished;
+
+ private:
+  void Draw(Sequence& sequence) {
+    const SequenceId id = sequence.id;
+    for (int i = 1; choices_.contains(id) && i < choices_[id]; ++i) {
+      const SequenceId fork = id + static_cast<SequenceId>(i);
+      wanted_[fork] = wanted_[id];
+      Sequence& other = *scheduler.Fork(sequence, fork);
+      // Forks differ from their first token on.
+      Grow(other, NextToken(other.chain.tokens()) + i);
+    }
+    choices_.erase(id);
+    Grow(sequence, NextToken(sequence.chain.tokens()));
+  }
+
+  void Grow(Sequence& sequence, std::int32_t token) {
+    if (sequence.chain.size() < wanted_[sequence.id]) scheduler.Append(sequence, token);
+    if (sequence.chain.size() < wanted_[sequence.id]) return;
+    const auto tokens = sequence.chain.tokens();
+    finished[sequence.id] = {tokens.begin(), tokens.end()};
+    scheduler.Remove(sequence);
+  }
+
+  std::shared_ptr<BlockHasher> hasher_ = std::make_shared<BlockHasher>();
+  std::uint64_t last_id_ = 0;
+  std::map<SequenceId, std::int64_t> wanted_;
+  std::map<SequenceId, int> choices_;
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_SCHEDULER_SCHEDULER_TESTING_H_
