@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/machine.h"
+#include "engine/numerics_name.h"
 #include "engine/session.h"
 #include "folio/commands.h"
 #include "folio/engine_args.h"
@@ -73,12 +74,12 @@ std::uint64_t WeightBytesOfAPass(const ModelWeights& weights) {
 
 class Bench {
  public:
-  Bench(LoadedModel& engine, const BenchArgs& args)
-      : engine_(engine),
+  Bench(LoadedModel& model, const BenchArgs& args)
+      : model_(model),
         args_(args),
-        session_(engine),
-        tokens_(
-            BenchTokens(args.depth + args.prompt, static_cast<TokenId>(engine.config().vocab))) {}
+        stem_(model),
+        tokens_(BenchTokens(args.depth + args.prompt, static_cast<TokenId>(model.config().vocab))) {
+  }
 
   Result<std::vector<BenchResult>> Run() {
     std::vector<BenchResult> results;
@@ -108,33 +109,37 @@ class Bench {
   }
 
  private:
-  // Brings the session to the depth that the tests start from.
-  Status ToDepth() {
+  // The session that the tests start from: at the depth, computed once.
+  Result<Session> AtDepth() {
     const auto depth = static_cast<std::size_t>(args_.depth);
-    session_.Truncate(args_.depth);
-    return session_.Append(
-        std::span(tokens_).subspan(session_.tokens().size(), depth - session_.tokens().size()));
+    if (stem_.tokens().size() < depth) {
+      const Status done = stem_.Append(std::span(tokens_).first(depth));
+      if (!done) return std::unexpected(done.error());
+    }
+    return stem_.Fork();
   }
 
   Result<double> Prefill() {
-    if (Status ready = ToDepth(); !ready) return std::unexpected(ready.error());
+    Result<Session> session = AtDepth();
+    if (!session) return std::unexpected(session.error());
     const auto prompt = std::span(tokens_).subspan(static_cast<std::size_t>(args_.depth));
     Status status;
-    const double seconds = Seconds([&] { return session_.Append(prompt); }, status);
+    const double seconds = Seconds([&] { return session->Append(prompt); }, status);
     if (!status) return std::unexpected(status.error());
     return static_cast<double>(args_.prompt) / seconds;
   }
 
   Result<double> Decode() {
-    if (Status ready = ToDepth(); !ready) return std::unexpected(ready.error());
+    Result<Session> session = AtDepth();
+    if (!session) return std::unexpected(session.error());
     Sampler sampler({.temperature = 0.0F});
     TokenId token = 0;
     Status status;
     const double seconds = Seconds(
         [&]() -> Status {
           for (std::int64_t i = 0; i < args_.generate; ++i) {
-            if (Status done = session_.Append({&token, 1}); !done) return done;
-            const Result<Sample> sample = sampler.Draw(session_.logits(), {}, i);
+            if (Status done = session->Append({&token, 1}); !done) return done;
+            const Result<Sample> sample = sampler.Draw(session->logits(), {}, i);
             if (!sample) return std::unexpected(sample.error());
             token = sample->token;
           }
@@ -147,28 +152,28 @@ class Bench {
 
   double KvBytesRead(double positions) const {
     const auto per_token =
-        static_cast<double>(KvBytesPerToken(KvSpecOf(engine_.config()), engine_.options().kv_type));
+        static_cast<double>(KvBytesPerToken(KvSpecOf(model_.config()), model_.options().kv_type));
     return per_token * positions;
   }
 
   double DecodeBytes() const {
     const double mean_depth =
         static_cast<double>(args_.depth) + static_cast<double>(args_.generate) / 2;
-    return static_cast<double>(WeightBytesOfAPass(engine_.weights())) + KvBytesRead(mean_depth);
+    return static_cast<double>(WeightBytesOfAPass(model_.weights())) + KvBytesRead(mean_depth);
   }
 
   // A chunk reads the weights once, and the keys and values of what stands before it once.
   double PrefillBytes() const {
-    const std::int64_t chunk = std::min(args_.prompt, engine_.options().max_batch_tokens);
+    const std::int64_t chunk = std::min(args_.prompt, model_.options().max_batch_tokens);
     const double mean_depth =
         static_cast<double>(args_.depth) + static_cast<double>(args_.prompt) / 2;
-    return (static_cast<double>(WeightBytesOfAPass(engine_.weights())) + KvBytesRead(mean_depth)) /
+    return (static_cast<double>(WeightBytesOfAPass(model_.weights())) + KvBytesRead(mean_depth)) /
            static_cast<double>(chunk);
   }
 
-  LoadedModel& engine_;
+  LoadedModel& model_;
   const BenchArgs& args_;
-  Session session_;
+  Session stem_;
   std::vector<TokenId> tokens_;
 };
 
@@ -177,13 +182,13 @@ double Median(const std::vector<double>& sorted) {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-OutputJson AsJson(const LoadedModel& engine, const BenchArgs& args,
+OutputJson AsJson(const LoadedModel& model, const BenchArgs& args,
                   const std::vector<BenchResult>& results) {
   OutputJson document;
   document["machine"] = {{"cpu", CpuName()}, {"cores", NumCores()}};
-  document["model"] = engine.file().path();
-  document["numerics"] = std::string(NumericsName(engine.options().numerics));
-  document["kv_type"] = std::string(KvTypeName(engine.options().kv_type));
+  document["model"] = model.file().path();
+  document["numerics"] = std::string(NumericsName(model.options().numerics));
+  document["kv_type"] = std::string(KvTypeName(model.options().kv_type));
   document["repeat"] = args.repeat;
   document["results"] = OutputJson::array();
   for (const BenchResult& result : results) {
@@ -192,8 +197,8 @@ OutputJson AsJson(const LoadedModel& engine, const BenchArgs& args,
                                              {"depth", args.depth},
                                              {"generate", result.generate},
                                              {"batch", args.batch},
-                                             {"threads", engine.options().threads},
-                                             {"isa", std::string(IsaName(engine.isa()))},
+                                             {"threads", model.options().threads},
+                                             {"isa", std::string(IsaName(model.isa()))},
                                              {"tokens_per_s",
                                               {{"median", Median(result.tokens_per_second)},
                                                {"min", result.tokens_per_second.front()},
@@ -204,12 +209,12 @@ OutputJson AsJson(const LoadedModel& engine, const BenchArgs& args,
   return document;
 }
 
-std::string AsText(const LoadedModel& engine, const BenchArgs& args,
+std::string AsText(const LoadedModel& model, const BenchArgs& args,
                    const std::vector<BenchResult>& results) {
-  std::string text = CpuName() + ", " + std::string(IsaName(engine.isa())) + ", threads " +
-                     std::to_string(engine.options().threads) + ", numerics " +
-                     std::string(NumericsName(engine.options().numerics)) + "\n" +
-                     engine.file().path() + "\n" +
+  std::string text = CpuName() + ", " + std::string(IsaName(model.isa())) + ", threads " +
+                     std::to_string(model.options().threads) + ", numerics " +
+                     std::string(NumericsName(model.options().numerics)) + "\n" +
+                     model.file().path() + "\n" +
                      "TEST      TOKENS   DEPTH   TOKENS/S (median)      MIN      MAX\n";
   for (const BenchResult& result : results) {
     const std::int64_t tokens = result.prompt + result.generate;
@@ -234,17 +239,17 @@ Status RunBench(BenchArgs& args) {
   if (args.engine.context == 0) {
     args.engine.context = args.depth + std::max(args.prompt, args.generate);
   }
-  const auto engine = LoadEngine(args.engine);
-  if (!engine) return std::unexpected(engine.error());
+  const auto model = LoadModel(args.engine);
+  if (!model) return std::unexpected(model.error());
   {
     ProgressBar bar("packing");
-    (*engine)->weights().packing.Finish((*engine)->pool(),
-                                        [&bar](double fraction) { bar.Update(fraction); });
+    (*model)->weights().packing.Finish((*model)->pool(),
+                                       [&bar](double fraction) { bar.Update(fraction); });
   }
-  const auto results = Bench(**engine, args).Run();
+  const auto results = Bench(**model, args).Run();
   if (!results) return std::unexpected(results.error());
-  return args.json ? WriteJson(AsJson(**engine, args, *results))
-                   : WriteOutput(AsText(**engine, args, *results));
+  return args.json ? WriteJson(AsJson(**model, args, *results))
+                   : WriteOutput(AsText(**model, args, *results));
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ constexpr const char* kHelp =
 // One run of `folio chat`.
 class Chat {
  public:
-  Chat(LoadedModel& engine, const ChatArgs& args, const GenerateOptions& options)
-      : engine_(engine), options_(options), conversation_(engine, !args.engine.no_prefix_cache) {
+  Chat(Engine& engine, const ChatArgs& args, const Request& request)
+      : model_(engine.model()), request_(request), conversation_(engine) {
     conversation_.SetSystem(args.system);
   }
 
@@ -79,9 +79,9 @@ class Chat {
   }
 
   void Greet() {
-    const std::string& name = engine_.config().name;
-    Note((name.empty() ? engine_.file().path() : name) + ", context " +
-         std::to_string(engine_.plan().context) + " tokens; /help for commands");
+    const std::string& name = model_.config().name;
+    Note((name.empty() ? model_.file().path() : name) + ", context " +
+         std::to_string(model_.plan().context) + " tokens; /help for commands");
   }
 
   // False to leave.
@@ -117,27 +117,26 @@ class Chat {
       Note("nothing to reply to yet");
       return;
     }
-    ++options_.sampling.seed;
+    ++request_.sampling.seed;
     Reply(user);
   }
 
   void Reply(const std::string& user) {
     const InterruptGuard guard;
     const bool terminal = OutputIsTerminal();
-    const OnText print = [&](std::string_view text) {
-      Write(terminal ? ForTerminal(text) : std::string(text));
-      return output_.has_value() && !guard.interrupted();
-    };
-    Result<Generation> reply =
-        conversation_.Reply(user, options_, print, [&] { return guard.interrupted(); });
-    if (!reply) {
-      Fail(reply.error());
+    Result<Outcome> outcome = conversation_.Reply(
+        user, request_,
+        [&](std::string_view text) { Write(terminal ? ForTerminal(text) : std::string(text)); },
+        [&] { return guard.interrupted() || !output_; });
+    if (!outcome) {
+      Fail(outcome.error());
       return;
     }
-    last_ = *std::move(reply);
-    if (last_.text.empty() || !last_.text.ends_with('\n')) Write("\n");
-    if (last_.finish_reason == FinishReason::kCancelled) Note("stopped");
-    if (last_.finish_reason == FinishReason::kLength) Note("cut at the limit of tokens");
+    last_ = *std::move(outcome);
+    const class Reply& reply = last_.choices.front();
+    if (!reply.text.ends_with('\n')) Write("\n");
+    if (reply.finish_reason == FinishReason::kCancelled) Note("stopped");
+    if (reply.finish_reason == FinishReason::kLength) Note("cut at the limit of tokens");
   }
 
   // At a terminal a turn that fails is said and the conversation goes on; a script's ends.
@@ -150,38 +149,44 @@ class Chat {
   }
 
   std::string Stats() const {
-    if (last_.prompt_tokens == 0) return "no reply yet\n";
+    if (last_.usage.prompt_tokens == 0) return "no reply yet\n";
     std::array<char, 240> line{};
-    const double decode = std::max(last_.decode_seconds, 1e-9);
-    std::snprintf(line.data(), line.size(),
-                  "prompt %lld tokens, %lld of them cached, %.2f s; reply %zu tokens, %.2f s, %.1f "
-                  "tokens/s\n",
-                  static_cast<long long>(last_.prompt_tokens),
-                  static_cast<long long>(last_.cached_tokens), last_.prefill_seconds,
-                  last_.tokens.size(), last_.decode_seconds,
-                  static_cast<double>(last_.tokens.size()) / decode);
+    const Usage& usage = last_.usage;
+    // The first token comes of the prompt's last row: the time after it made the others.
+    const double rate = static_cast<double>(std::max<std::int64_t>(usage.generated_tokens - 1, 0)) /
+                        std::max(last_.timings.decode_seconds, 1e-9);
+    std::snprintf(
+        line.data(), line.size(),
+        "prompt %lld tokens, %lld of them cached, %.2f s; reply %lld tokens, %.2f s, %.1f "
+        "tokens/s\n",
+        static_cast<long long>(usage.prompt_tokens), static_cast<long long>(usage.cached_tokens),
+        last_.timings.prefill_seconds, static_cast<long long>(usage.generated_tokens),
+        last_.timings.decode_seconds, rate);
     return line.data();
   }
 
-  LoadedModel& engine_;
-  GenerateOptions options_;
+  const LoadedModel& model_;
+  Request request_;
   Conversation conversation_;
   TerminalEditor editor_;
-  Generation last_;
+  Outcome last_;
   Status output_;
   Status failure_;
 };
 
 Status RunChat(const ChatArgs& args) {
-  const Result<GenerateOptions> options =
-      GenerateOptionsOf(args.sampling, std::random_device{}() & 0xffffffffU);
-  if (!options) return std::unexpected(options.error());
-  const auto engine = LoadEngine(args.engine);
+  const Result<Request> request = RequestOf(args.sampling, std::random_device{}() & 0xffffffffU);
+  if (!request) return std::unexpected(request.error());
+  EngineOptions options = EngineOptionsOf(args.engine);
+  options.one_context = true;
+  options.max_requests = 1;
+  options.prompt_log_bytes = 1 << 20;
+  const auto engine = OpenEngine(args.engine.model, options);
   if (!engine) return std::unexpected(engine.error());
-  if (const auto& chat_template = (*engine)->chat_template(); !chat_template) {
+  if (const auto& chat_template = (*engine)->model().chat_template(); !chat_template) {
     return std::unexpected(chat_template.error());
   }
-  return Chat(**engine, args, *options).Run();
+  return Chat(**engine, args, *request).Run();
 }
 
 }  // namespace

@@ -1,71 +1,68 @@
 #include "folio/conversation.h"
 
-#include <algorithm>
 #include <chrono>
+#include <utility>
+
+#include "engine/loaded_model.h"
 
 namespace folio {
+namespace {
 
-Conversation::Conversation(LoadedModel& engine, bool reuse_prefix)
-    : engine_(engine), session_(engine), reuse_prefix_(reuse_prefix) {}
+constexpr std::chrono::milliseconds kAskEvery{50};
 
-Result<std::vector<TokenId>> Conversation::Prompt() const {
-  const Result<ChatTemplate>& chat_template = engine_.chat_template();
+}  // namespace
+
+Result<Outcome> ReadReply(Stream stream, const OnText& on_text, const Interrupted& interrupted) {
+  bool cancelled = false;
+  while (true) {
+    if (!cancelled && interrupted()) {
+      stream.Cancel();
+      cancelled = true;
+    }
+    if (!stream.Wait(kAskEvery)) continue;
+    const std::optional<Delta> delta = stream.Next();
+    if (!delta) return stream.Finish();
+    if (!delta->text.empty() && !cancelled) on_text(delta->text);
+  }
+}
+
+Result<RenderedPrompt> Conversation::Prompt() const {
+  const LoadedModel& model = engine_.model();
+  const Result<ChatTemplate>& chat_template = model.chat_template();
   if (!chat_template) return std::unexpected(chat_template.error());
   std::vector<ChatMessage> messages;
   if (!system_.empty()) messages.push_back({.role = "system", .content = system_});
   messages.insert(messages.end(), turns_.begin(), turns_.end());
-  return chat_template->Render(engine_.tokenizer(), messages, /*add_generation_prompt=*/true);
-}
-
-Result<std::int64_t> Conversation::Prefill(std::span<const TokenId> prompt,
-                                           const Interrupted& interrupted) {
-  if (!reuse_prefix_) session_.Truncate(0);
-  const std::vector<TokenId>& held = session_.tokens();
-  const auto differ = std::ranges::mismatch(prompt, held).in1;
-  const auto common = static_cast<std::size_t>(differ - prompt.begin());
-  if (static_cast<std::int64_t>(prompt.size()) > session_.context()) {
+  auto prompt =
+      chat_template->RenderWithParts(model.tokenizer(), messages, /*add_generation_prompt=*/true);
+  if (prompt && static_cast<std::int64_t>(prompt->tokens.size()) >= model.plan().context) {
     return UsageError("chat", "context",
-                      "the conversation has " + std::to_string(prompt.size()) +
-                          " tokens, more than the " + std::to_string(session_.context()) +
+                      "the conversation has " + std::to_string(prompt->tokens.size()) +
+                          " tokens, too many for the " + std::to_string(model.plan().context) +
                           " that fit; /undo or /reset it, or start with a larger --context");
   }
-  const auto chunk = static_cast<std::size_t>(engine_.options().max_batch_tokens);
-  for (std::size_t end = common + chunk; end < prompt.size(); end += chunk) {
-    if (const auto done = session_.SetPrompt(prompt.first(end)); !done) return done;
-    if (interrupted()) break;
-  }
-  return static_cast<std::int64_t>(std::min(common, prompt.size() - 1));
+  return prompt;
 }
 
-Result<Generation> Conversation::Reply(const std::string& user, const GenerateOptions& options,
-                                       const OnText& on_text, const Interrupted& interrupted) {
+Result<Outcome> Conversation::Reply(const std::string& user, Request request, const OnText& on_text,
+                                    const Interrupted& interrupted) {
   turns_.push_back({.role = "user", .content = user});
-  const auto attempt = [&]() -> Result<Generation> {
-    const auto prompt = Prompt();
+  const auto attempt = [&]() -> Result<Outcome> {
+    auto prompt = Prompt();
     if (!prompt) return std::unexpected(prompt.error());
-    const auto start = std::chrono::steady_clock::now();
-    const auto cached = Prefill(*prompt, interrupted);
-    const std::chrono::duration<double> prefill = std::chrono::steady_clock::now() - start;
-    if (!cached) return std::unexpected(cached.error());
-    if (interrupted()) {
-      Generation nothing;
-      nothing.finish_reason = FinishReason::kCancelled;
-      return nothing;
-    }
-    Result<Generation> generation = Generate(session_, *prompt, options, on_text);
-    if (generation) {
-      generation->cached_tokens = *cached;
-      generation->prefill_seconds += prefill.count();
-    }
-    return generation;
+    request.prompt = std::move(prompt->tokens);
+    request.parts = std::move(prompt->parts);
+    Result<Stream> stream = engine_.Submit(std::move(request));
+    if (!stream) return std::unexpected(stream.error());
+    return ReadReply(*std::move(stream), on_text, interrupted);
   };
-  Result<Generation> generation = attempt();
-  if (generation && !generation->text.empty()) {
-    turns_.push_back({.role = "assistant", .content = generation->text});
+  Result<Outcome> outcome = attempt();
+  if (outcome && !outcome->choices.front().text.empty()) {
+    turns_.push_back({.role = "assistant", .content = outcome->choices.front().text});
   } else {
     turns_.pop_back();
   }
-  return generation;
+  return outcome;
 }
 
 std::string Conversation::Undo() {

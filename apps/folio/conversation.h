@@ -1,29 +1,35 @@
-// A conversation with a model: its messages, and replies that reuse what the session holds already.
+// A conversation with a model: its messages, and replies whose common beginning the engine has
+// cached.
 #ifndef FOLIO_APPS_FOLIO_CONVERSATION_H_
 #define FOLIO_APPS_FOLIO_CONVERSATION_H_
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
-#include "engine/generate.h"
-#include "engine/session.h"
+#include "folio/engine.h"
 #include "text/chat_template.h"
 
 namespace folio {
 
+// Receives text as it becomes final.
+using OnText = std::function<void(std::string_view text)>;
+// True once the caller wants the work to end; asked many times a second.
+using Interrupted = std::function<bool()>;
+
+// Reads a stream of one choice to its end, or until `interrupted`. An error is the choice's.
+Result<Outcome> ReadReply(Stream stream, const OnText& on_text, const Interrupted& interrupted);
+
 class Conversation {
  public:
-  Conversation(LoadedModel& engine, bool reuse_prefix);
+  explicit Conversation(Engine& engine) : engine_(engine) {}
 
-  // True once the caller wants the work to end; asked between chunks of the prompt.
-  using Interrupted = std::function<bool()>;
-
-  // The reply to `user`. What was said before an interruption stays in the conversation; a turn
-  // that failed or said nothing does not.
-  Result<Generation> Reply(const std::string& user, const GenerateOptions& options,
-                           const OnText& on_text, const Interrupted& interrupted);
+  // The reply to `user`, with the options of `request`. What was said before an interruption stays
+  // in the conversation; a turn that failed or said nothing does not.
+  Result<Outcome> Reply(const std::string& user, Request request, const OnText& on_text,
+                        const Interrupted& interrupted);
 
   // Takes the last turn back and gives its user message; empty if there is none.
   std::string Undo();
@@ -32,14 +38,9 @@ class Conversation {
   bool empty() const { return turns_.empty(); }
 
  private:
-  Result<std::vector<TokenId>> Prompt() const;
-  // Computes the prompt up to its last chunk. Gives how many tokens the session had already; an
-  // interruption leaves the rest to the next turn.
-  Result<std::int64_t> Prefill(std::span<const TokenId> prompt, const Interrupted& interrupted);
+  Result<RenderedPrompt> Prompt() const;
 
-  LoadedModel& engine_;
-  Session session_;
-  bool reuse_prefix_;
+  Engine& engine_;
   std::string system_;
   std::vector<ChatMessage> turns_;
 };

@@ -1,7 +1,9 @@
 #include "folio/engine_args.h"
 
 #include <limits>
+#include <utility>
 
+#include "engine/numerics_name.h"
 #include "folio/options.h"
 #include "store/model_store.h"
 
@@ -10,12 +12,6 @@ namespace {
 
 constexpr const char* kGroup = "Engine";
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-
-Result<Numerics> ParseOneNumerics(std::string_view name) {
-  if (name == "auto" || name == "int16") return Numerics::kInt16;  // auto never picks int8
-  if (name == "int8") return Numerics::kInt8;
-  return UsageError("--numerics", "", "'" + std::string(name) + "' is none of auto, int8, int16");
-}
 
 }  // namespace
 
@@ -41,30 +37,12 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args) {
   group(AddWhole(app, "--max-batch-tokens", args.max_batch_tokens, 1, 65536,
                  "rows of one forward pass; longer prompts are cut (default: 512)"));
   group(AddWhole(app, "--max-requests", args.max_requests, 1, kMost,
-                 "sequences at a time; this command runs one"));
+                 "replies that are made together; others wait (default: 64)"));
   group(app.add_flag("--no-prefix-cache", args.no_prefix_cache,
                      "compute every prompt from its first token"));
 }
 
-Result<Numerics> ParseNumerics(std::string_view text) {
-  const std::size_t comma = text.find(',');
-  const Result<Numerics> prompt = ParseOneNumerics(text.substr(0, comma));
-  if (!prompt || comma == std::string_view::npos) return prompt;
-  const Result<Numerics> generated = ParseOneNumerics(text.substr(comma + 1));
-  if (!generated) return generated;
-  if (*prompt != *generated) {
-    return UsageError(
-        "--numerics", "",
-        "'" + std::string(text) + "': prompt and generated rows must have the same definition");
-  }
-  return prompt;
-}
-
-std::string_view NumericsName(Numerics numerics) {
-  return numerics == Numerics::kInt8 ? "int8" : "int16";
-}
-
-Result<LoadOptions> EngineOptionsOf(const EngineArgs& args) {
+Result<LoadOptions> LoadOptionsOf(const EngineArgs& args) {
   const auto kv_type = KvTypeFromName(args.kv_type);
   if (!kv_type) {
     return UsageError("--kv-type", "", "'" + args.kv_type + "' is none of bf16, f16, f32, q8_0");
@@ -84,19 +62,49 @@ Result<LoadOptions> EngineOptionsOf(const EngineArgs& args) {
                      .max_batch_tokens = args.max_batch_tokens};
 }
 
-Result<std::unique_ptr<LoadedModel>> LoadEngine(const EngineArgs& args) {
-  const Result<LoadOptions> options = EngineOptionsOf(args);
-  if (!options) return std::unexpected(options.error());
-  return LoadEngine(args.model, *options);
+EngineOptions EngineOptionsOf(const EngineArgs& args) {
+  return {.threads = static_cast<int>(args.threads),
+          .context = args.context,
+          .memory = args.memory,
+          .block_size = static_cast<int>(args.block_size),
+          .kv_type = args.kv_type,
+          .numerics = args.numerics,
+          .max_batch_tokens = args.max_batch_tokens,
+          .max_requests = args.max_requests,
+          .prefix_cache = !args.no_prefix_cache};
 }
 
-Result<std::unique_ptr<LoadedModel>> LoadEngine(const std::string& model,
-                                                const LoadOptions& options) {
+namespace {
+
+// Finds the model's file and passes it to `load`.
+template <typename Options, typename Load>
+auto ResolveAndLoad(const std::string& model, Options options, const Load& load)
+    -> decltype(load(model, options)) {
   const Result<ModelStore> store = ModelStore::FromEnvironment();
   if (!store) return std::unexpected(store.error());
   const Result<std::string> path = store->Resolve(model);
   if (!path) return std::unexpected(path.error());
-  return LoadedModel::Load(*path, options);
+  return load(*path, options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadedModel>> LoadModel(const EngineArgs& args) {
+  const Result<LoadOptions> options = LoadOptionsOf(args);
+  if (!options) return std::unexpected(options.error());
+  return LoadModel(args.model, *options);
+}
+
+Result<std::unique_ptr<LoadedModel>> LoadModel(const std::string& model, LoadOptions options) {
+  return ResolveAndLoad(model, std::move(options), LoadedModel::Load);
+}
+
+Result<std::unique_ptr<Engine>> OpenEngine(const std::string& model, EngineOptions options) {
+  return ResolveAndLoad(model, std::move(options),
+                        [](const std::string& path, EngineOptions& with) {
+                          with.model = path;
+                          return Engine::Open(with);
+                        });
 }
 
 }  // namespace folio

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/loaded_model.h"
+#include "folio/engine.h"
 
 namespace folio {
 
@@ -22,22 +23,21 @@ struct EngineArgs {
   std::string kv_type = "bf16";
   std::string numerics = "auto";
   std::int64_t max_batch_tokens = 512;
-  std::int64_t max_requests = 1;  // these commands run one sequence: any number is enough
+  std::int64_t max_requests = 64;
   bool no_prefix_cache = false;
 };
 
 void AddModelArg(CLI::App& app, std::string& model);
 void AddEngineArgs(CLI::App& app, EngineArgs& args);
 
-// "auto", "int8", "int16", or a pair PROMPT,GENERATED of the same two.
-Result<Numerics> ParseNumerics(std::string_view text);
-std::string_view NumericsName(Numerics numerics);
-Result<LoadOptions> EngineOptionsOf(const EngineArgs& args);
+Result<LoadOptions> LoadOptionsOf(const EngineArgs& args);
+EngineOptions EngineOptionsOf(const EngineArgs& args);
 
-// Resolves the model and loads it, with a progress bar where loading takes long.
-Result<std::unique_ptr<LoadedModel>> LoadEngine(const EngineArgs& args);
-Result<std::unique_ptr<LoadedModel>> LoadEngine(const std::string& model,
-                                                const LoadOptions& options);
+// Resolve the model and load it. A model alone, for commands that look at every logit, or an engine
+// around it.
+Result<std::unique_ptr<LoadedModel>> LoadModel(const EngineArgs& args);
+Result<std::unique_ptr<LoadedModel>> LoadModel(const std::string& model, LoadOptions options);
+Result<std::unique_ptr<Engine>> OpenEngine(const std::string& model, EngineOptions options);
 
 }  // namespace folio
 

@@ -30,17 +30,17 @@ Status RunLogits(const LogitsArgs& args) {
   }
   EngineArgs engine_args = args.engine;
   if (engine_args.context == 0) engine_args.context = static_cast<std::int64_t>(ids->size());
-  const auto engine = LoadEngine(engine_args);
-  if (!engine) return std::unexpected(engine.error());
-  Session session(**engine);
+  const auto model = LoadModel(engine_args);
+  if (!model) return std::unexpected(model.error());
+  Session session(**model);
   // Before the file: a refusal must leave what was there.
   if (Status checked = session.CheckTokens(*ids); !checked) return checked;
-  const std::int64_t vocab = (*engine)->config().vocab;
+  const std::int64_t vocab = (*model)->config().vocab;
   Result<NpyWriter> writer =
       NpyWriter::Create(args.out, static_cast<std::int64_t>(ids->size()), vocab);
   if (!writer) return std::unexpected(writer.error());
   const Status computed = ForEachLogits(
-      **engine, session, *ids,
+      **model, session, *ids,
       [&](std::size_t, std::span<const float> logits) { return writer->Write(logits); });
   if (!computed) return computed;
   if (Status closed = writer->Close(); !closed) return closed;
@@ -49,7 +49,7 @@ Status RunLogits(const LogitsArgs& args) {
   document["path"] = args.out;
   document["positions"] = ids->size();
   document["vocab"] = vocab;
-  document["isa"] = std::string(IsaName((*engine)->isa()));
+  document["isa"] = std::string(IsaName((*model)->isa()));
   return WriteJson(document);
 }
 

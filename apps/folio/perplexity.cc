@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/numerics_name.h"
 #include "engine/session.h"
 #include "folio/chunked_logits.h"
 #include "folio/commands.h"
@@ -44,13 +45,13 @@ double NegativeLogProbability(std::span<const float> logits, TokenId token,
 
 // Scores the second half of a window, so that every scored token has at least half a window before
 // it.
-Status ScoreWindow(LoadedModel& engine, std::span<const TokenId> window, Score& score) {
-  Session session(engine);
-  const auto vocab = static_cast<std::size_t>(engine.config().vocab);
+Status ScoreWindow(LoadedModel& model, std::span<const TokenId> window, Score& score) {
+  Session session(model);
+  const auto vocab = static_cast<std::size_t>(model.config().vocab);
   const std::size_t from = window.size() / 2;
   std::vector<float> weights;
   return ForEachLogits(
-      engine, session, window, [&](std::size_t first, std::span<const float> logits) -> Status {
+      model, session, window, [&](std::size_t first, std::span<const float> logits) -> Status {
         for (std::size_t row = 0; row * vocab < logits.size(); ++row) {
           const std::size_t next = first + row + 1;
           if (next < std::max<std::size_t>(from, 1) || next >= window.size()) continue;
@@ -79,20 +80,20 @@ std::vector<std::vector<TokenId>> Windows(const Tokenizer& tokenizer,
   return windows;
 }
 
-Status Print(const PerplexityArgs& args, const LoadedModel& engine, const Score& score,
+Status Print(const PerplexityArgs& args, const LoadedModel& model, const Score& score,
              std::size_t windows, double seconds) {
   const double mean = score.nll / static_cast<double>(score.tokens);
   if (args.json) {
     OutputJson document;
-    document["model"] = engine.file().path();
+    document["model"] = model.file().path();
     document["file"] = args.file;
-    document["context"] = engine.plan().context;
+    document["context"] = model.plan().context;
     document["windows"] = windows;
     document["scored_tokens"] = score.tokens;
     document["mean_nll"] = mean;
     document["perplexity"] = std::exp(mean);
-    document["isa"] = std::string(IsaName(engine.isa()));
-    document["numerics"] = std::string(NumericsName(engine.options().numerics));
+    document["isa"] = std::string(IsaName(model.isa()));
+    document["numerics"] = std::string(NumericsName(model.options().numerics));
     document["seconds"] = seconds;
     return WriteJson(document);
   }
@@ -100,7 +101,7 @@ Status Print(const PerplexityArgs& args, const LoadedModel& engine, const Score&
   std::snprintf(line.data(), line.size(),
                 "perplexity %.4f over %lld tokens (%zu windows of %lld, the second half of each)\n",
                 std::exp(mean), static_cast<long long>(score.tokens), windows,
-                static_cast<long long>(engine.plan().context));
+                static_cast<long long>(model.plan().context));
   return WriteOutput(line.data());
 }
 
@@ -113,28 +114,28 @@ Status RunPerplexity(PerplexityArgs& args) {
     return UsageError("perplexity", "--context",
                       std::to_string(args.engine.context) + " is too short; at least 4");
   }
-  const auto engine = LoadEngine(args.engine);
-  if (!engine) return std::unexpected(engine.error());
-  const Tokenizer& tokenizer = (*engine)->tokenizer();
+  const auto model = LoadModel(args.engine);
+  if (!model) return std::unexpected(model.error());
+  const Tokenizer& tokenizer = (*model)->tokenizer();
   const auto tokens = tokenizer.Encode(*text, SpecialTokens::kAsText);
   if (!tokens) return std::unexpected(tokens.error());
   const auto windows =
-      Windows(tokenizer, *tokens, static_cast<std::size_t>((*engine)->plan().context));
+      Windows(tokenizer, *tokens, static_cast<std::size_t>((*model)->plan().context));
   if (windows.empty()) {
     return InputError(args.file, "text",
                       "has " + std::to_string(tokens->size()) +
                           " tokens, fewer than one --context of " +
-                          std::to_string((*engine)->plan().context));
+                          std::to_string((*model)->plan().context));
   }
   Score score;
   ProgressBar bar("scoring");
   for (std::size_t i = 0; i < windows.size(); ++i) {
-    if (Status scored = ScoreWindow(**engine, windows[i], score); !scored) return scored;
+    if (Status scored = ScoreWindow(**model, windows[i], score); !scored) return scored;
     bar.Update(static_cast<double>(i + 1) / static_cast<double>(windows.size()));
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return Print(args, **engine, score, windows.size(), seconds);
+  return Print(args, **model, score, windows.size(), seconds);
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/generate.h"
-#include "engine/session.h"
+#include "engine/loaded_model.h"
+#include "engine/numerics_name.h"
 #include "folio/commands.h"
+#include "folio/conversation.h"
+#include "folio/engine.h"
 #include "folio/engine_args.h"
 #include "folio/options.h"
 #include "folio/output.h"
@@ -38,11 +40,11 @@ Status CheckCombinations(const RunArgs& args) {
   return {};
 }
 
-Result<std::vector<TokenId>> PromptTokens(const LoadedModel& engine, const RunArgs& args,
+Result<std::vector<TokenId>> PromptTokens(const LoadedModel& model, const RunArgs& args,
                                           const std::string& text) {
-  const Tokenizer& tokenizer = engine.tokenizer();
+  const Tokenizer& tokenizer = model.tokenizer();
   if (args.chat) {
-    const Result<ChatTemplate>& chat_template = engine.chat_template();
+    const Result<ChatTemplate>& chat_template = model.chat_template();
     if (!chat_template) return std::unexpected(chat_template.error());
     std::vector<ChatMessage> messages;
     if (!args.system.empty()) messages.push_back({.role = "system", .content = args.system});
@@ -57,14 +59,14 @@ Result<std::vector<TokenId>> PromptTokens(const LoadedModel& engine, const RunAr
   return tokens;
 }
 
-OutputJson LogprobsJson(const Tokenizer& tokenizer, const Generation& generation) {
+OutputJson LogprobsJson(const Tokenizer& tokenizer, const Reply& reply) {
   const auto entry = [&](TokenId token, float logprob) {
     return OutputJson{{"token", token},
                       {"piece", std::string(tokenizer.TokenPiece(token))},
                       {"logprob", logprob}};
   };
   OutputJson list = OutputJson::array();
-  for (const Sample& sample : generation.samples) {
+  for (const Sample& sample : reply.samples) {
     OutputJson json = entry(sample.token, sample.logprob);
     json["top"] = OutputJson::array();
     for (const TokenLogprob& other : sample.top) {
@@ -75,58 +77,64 @@ OutputJson LogprobsJson(const Tokenizer& tokenizer, const Generation& generation
   return list;
 }
 
-OutputJson AsJson(const LoadedModel& engine, const GenerateOptions& options,
-                  const Generation& generation) {
+OutputJson AsJson(const LoadedModel& model, const Request& request, const Outcome& outcome) {
+  const Reply& reply = outcome.choices.front();
   OutputJson json;
-  json["model"] = engine.file().path();
-  json["prompt_tokens"] = generation.prompt_tokens;
-  json["cached_tokens"] = generation.cached_tokens;
-  json["completion_tokens"] = generation.tokens.size();
-  json["text"] = generation.text;
-  json["tokens"] = generation.tokens;
-  json["finish_reason"] = std::string(FinishReasonName(generation.finish_reason));
-  json["seed"] = options.sampling.seed;
-  json["isa"] = std::string(IsaName(engine.isa()));
-  json["threads"] = engine.options().threads;
-  json["numerics"] = std::string(NumericsName(engine.options().numerics));
-  json["timings"] = {{"load_s", engine.load_seconds()},
-                     {"prefill_s", generation.prefill_seconds},
-                     {"decode_s", generation.decode_seconds}};
-  if (options.sampling.logprobs) json["logprobs"] = LogprobsJson(engine.tokenizer(), generation);
+  json["model"] = model.file().path();
+  json["prompt_tokens"] = outcome.usage.prompt_tokens;
+  json["cached_tokens"] = outcome.usage.cached_tokens;
+  json["completion_tokens"] = outcome.usage.generated_tokens;
+  json["text"] = reply.text;
+  json["tokens"] = OutputJson::array();
+  for (const Sample& sample : reply.samples) json["tokens"].push_back(sample.token);
+  json["finish_reason"] = std::string(FinishReasonName(reply.finish_reason));
+  json["seed"] = request.sampling.seed;
+  json["isa"] = std::string(IsaName(model.isa()));
+  json["threads"] = model.options().threads;
+  json["numerics"] = std::string(NumericsName(model.options().numerics));
+  json["timings"] = {{"load_s", model.load_seconds()},
+                     {"prefill_s", outcome.timings.prefill_seconds},
+                     {"decode_s", outcome.timings.decode_seconds}};
+  if (request.sampling.logprobs) json["logprobs"] = LogprobsJson(model.tokenizer(), reply);
   return json;
 }
 
-Status Complete(LoadedModel& engine, const RunArgs& args, const GenerateOptions& options,
-                const std::vector<TokenId>& prompt) {
-  Session session(engine);
+Status Complete(Engine& engine, const RunArgs& args, const Request& request) {
   const bool terminal = OutputIsTerminal();
+  Result<Stream> stream = engine.Submit(request);
+  if (!stream) return std::unexpected(stream.error());
   Status written;
-  const OnText print = [&](std::string_view text) {
+  const auto print = [&](std::string_view text) {
+    if (args.json || !written) return;
     written = WriteOutput(terminal ? ForTerminal(text) : std::string(text));
     if (written) written = FlushOutput();
-    return written.has_value();
   };
-  const auto generation = Generate(session, prompt, options, args.json ? OnText() : print);
-  if (!generation) return std::unexpected(generation.error());
+  const auto outcome = ReadReply(*std::move(stream), print, [&] { return !written; });
+  if (!outcome) return std::unexpected(outcome.error());
   if (!written) return written;
-  if (args.json) return WriteJson(AsJson(engine, options, *generation));
-  return terminal && !generation->text.ends_with('\n') ? WriteOutput("\n") : Status();
+  if (args.json) return WriteJson(AsJson(engine.model(), request, *outcome));
+  return terminal && !outcome->choices.front().text.ends_with('\n') ? WriteOutput("\n") : Status();
 }
 
 Status RunRun(RunArgs& args) {
   if (const Status checked = CheckCombinations(args); !checked) return checked;
-  const Result<GenerateOptions> options = GenerateOptionsOf(args.sampling, /*default_seed=*/0);
-  if (!options) return std::unexpected(options.error());
-  if (const auto engine_options = EngineOptionsOf(args.engine); !engine_options) {
-    return std::unexpected(engine_options.error());
+  Result<Request> request = RequestOf(args.sampling, /*default_seed=*/0);
+  if (!request) return std::unexpected(request.error());
+  if (const auto checked = LoadOptionsOf(args.engine); !checked) {
+    return std::unexpected(checked.error());
   }
   const Result<std::string> text = args.prompt.Read();
   if (!text) return std::unexpected(text.error());
-  const auto engine = LoadEngine(args.engine);
+  EngineOptions options = EngineOptionsOf(args.engine);
+  options.one_context = true;
+  options.max_requests = 1;
+  options.prompt_log_bytes = 1 << 20;
+  const auto engine = OpenEngine(args.engine.model, options);
   if (!engine) return std::unexpected(engine.error());
-  const auto prompt = PromptTokens(**engine, args, *text);
+  auto prompt = PromptTokens((*engine)->model(), args, *text);
   if (!prompt) return std::unexpected(prompt.error());
-  return Complete(**engine, args, *options, *prompt);
+  request->prompt = *std::move(prompt);
+  return Complete(**engine, args, *request);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "folio/options.h"
+#include "sampling/sampler.h"
 
 namespace folio {
 namespace {
@@ -41,9 +42,9 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
       "depends on seed and position alone.");
 }
 
-Result<GenerateOptions> GenerateOptionsOf(const SamplingArgs& args, std::uint64_t default_seed) {
-  GenerateOptions options;
-  options.sampling = {.temperature = args.temperature,
+Result<Request> RequestOf(const SamplingArgs& args, std::uint64_t default_seed) {
+  Request request;
+  request.sampling = {.temperature = args.temperature,
                       .top_k = static_cast<int>(args.top_k),
                       .top_p = args.top_p,
                       .min_p = args.min_p,
@@ -52,8 +53,8 @@ Result<GenerateOptions> GenerateOptionsOf(const SamplingArgs& args, std::uint64_
                       .frequency_penalty = args.frequency_penalty,
                       .seed = args.seed.value_or(default_seed),
                       .logprobs = {}};
-  if (args.logprobs >= 0) options.sampling.logprobs = static_cast<int>(args.logprobs);
-  if (const Status checked = CheckSamplingParams(options.sampling); !checked) {
+  if (args.logprobs >= 0) request.sampling.logprobs = static_cast<int>(args.logprobs);
+  if (const Status checked = CheckSamplingParams(request.sampling); !checked) {
     Error error = checked.error();
     error.what.insert(0, "--");
     return std::unexpected(error);
@@ -61,9 +62,9 @@ Result<GenerateOptions> GenerateOptionsOf(const SamplingArgs& args, std::uint64_
   for (const std::string& stop : args.stop) {
     if (stop.empty()) return UsageError("--stop", "", "is empty");
   }
-  options.max_tokens = args.max_tokens;
-  options.stop = args.stop;
-  return options;
+  request.max_tokens = args.max_tokens;
+  request.stop = args.stop;
+  return request;
 }
 
 }  // namespace folio

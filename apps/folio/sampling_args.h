@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/generate.h"
+#include "folio/engine.h"
 
 namespace folio {
 
@@ -29,8 +29,9 @@ struct SamplingArgs {
 
 void AddSamplingArgs(CLI::App& app, SamplingArgs& args);
 
-// Checked; `default_seed` serves where none was given.
-Result<GenerateOptions> GenerateOptionsOf(const SamplingArgs& args, std::uint64_t default_seed);
+// A request with these options and no prompt yet, checked; `default_seed` serves where none was
+// given.
+Result<Request> RequestOf(const SamplingArgs& args, std::uint64_t default_seed);
 
 }  // namespace folio
 

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "engine/engine_loop.h"
 #include "engine/session.h"
 #include "folio/commands.h"
 #include "folio/engine_args.h"
@@ -26,19 +29,19 @@ struct VerifyArgs {
 
 using Logits = std::vector<float>;
 
-std::vector<TokenId> VerifyTokens(const LoadedModel& engine, std::int64_t count,
+std::vector<TokenId> VerifyTokens(const LoadedModel& model, std::int64_t count,
                                   std::uint64_t seed) {
   std::vector<TokenId> tokens;
-  const auto vocab = static_cast<double>(engine.config().vocab);
-  for (std::int64_t i = 0; i < std::min(count, engine.plan().context); ++i) {
+  const auto vocab = static_cast<double>(model.config().vocab);
+  for (std::int64_t i = 0; i < std::min(count, model.plan().context); ++i) {
     tokens.push_back(static_cast<TokenId>(UniformAt(seed, 0, i) * vocab));
   }
   return tokens;
 }
 
 // Logits after every token, computed in chunks of `chunk`.
-Result<Logits> AllLogits(LoadedModel& engine, std::span<const TokenId> tokens, std::size_t chunk) {
-  Session session(engine);
+Result<Logits> AllLogits(LoadedModel& model, std::span<const TokenId> tokens, std::size_t chunk) {
+  Session session(model);
   Logits all;
   Logits part;
   for (std::size_t first = 0; first < tokens.size(); first += chunk) {
@@ -51,12 +54,36 @@ Result<Logits> AllLogits(LoadedModel& engine, std::span<const TokenId> tokens, s
   return all;
 }
 
+Result<Logits> LastLogits(LoadedModel& model, std::span<const TokenId> tokens) {
+  Session session(model);
+  if (const Status done = session.Append(tokens); !done) return std::unexpected(done.error());
+  return Logits(session.logits().begin(), session.logits().end());
+}
+
+struct OutcomeSink final : RequestSink {
+  void OnDelta(Delta /*delta*/) override {}
+  void OnDone(Outcome result) override { outcome = std::move(result); }
+  std::optional<Outcome> outcome;
+};
+
+// One token's reply to the prompt; nothing if it was refused.
+std::optional<Outcome> RunAlone(EngineLoop& loop, std::uint64_t id,
+                                const std::vector<TokenId>& prompt) {
+  const Request request{.prompt = prompt, .sampling = {.temperature = 0.0F}, .max_tokens = 1};
+  if (!loop.Check(request)) return std::nullopt;
+  const auto sink = std::make_shared<OutcomeSink>();
+  loop.Submit(id, request, sink);
+  while (loop.Step()) {
+  }
+  return sink->outcome;
+}
+
 bool SameBits(const Result<Logits>& a, const Result<Logits>& b) {
   return a && b && a->size() == b->size() &&
          std::memcmp(a->data(), b->data(), a->size() * sizeof(float)) == 0;
 }
 
-// Collects the checks; each part that needs its own engine loads one after the other, so that
+// Collects the checks; each part that needs its own model loads one after the other, so that
 // memory holds the weights once.
 class Verify {
  public:
@@ -73,12 +100,12 @@ class Verify {
 
  private:
   Result<std::unique_ptr<LoadedModel>> Load(Isa isa, int threads) const {
-    Result<LoadOptions> options = EngineOptionsOf(args_.engine);
+    Result<LoadOptions> options = LoadOptionsOf(args_.engine);
     if (!options) return std::unexpected(options.error());
     options->isa = isa;
     if (threads > 0) options->threads = threads;
     if (options->context == 0) options->context = 2 * kCutTokens;
-    return LoadEngine(args_.engine.model, *options);
+    return LoadModel(args_.engine.model, *options);
   }
 
   static Isa BestIsa() {
@@ -88,36 +115,44 @@ class Verify {
 
   // Kernels, cuts of the prompt and reuse of a prefix, on the best ISA.
   Status Kernels() {
-    const auto engine = Load(BestIsa(), 0);
-    if (!engine) return std::unexpected(engine.error());
-    Add(VerifyProducts(**engine));
-    Add(VerifyAttention(**engine));
-    const auto tokens = VerifyTokens(**engine, kCutTokens, 5);
-    const auto whole = AllLogits(**engine, tokens, tokens.size());
+    const auto model = Load(BestIsa(), 0);
+    if (!model) return std::unexpected(model.error());
+    Add(VerifyProducts(**model));
+    Add(VerifyAttention(**model));
+    const auto tokens = VerifyTokens(**model, kCutTokens, 5);
+    const auto whole = AllLogits(**model, tokens, tokens.size());
     if (!whole) return std::unexpected(whole.error());
     for (const std::size_t chunk : {1U, 7U, 16U, 64U}) {
       checks_.push_back({.name = "prefill",
                          .detail = "chunks of " + std::to_string(chunk) + " = whole",
-                         .ok = SameBits(whole, AllLogits(**engine, tokens, chunk))});
+                         .ok = SameBits(whole, AllLogits(**model, tokens, chunk))});
     }
-    checks_.push_back(PrefixReuse(**engine));
+    checks_.push_back(PrefixReuse(**model));
     return {};
   }
 
-  // A prompt whose beginning the session holds already gives the logits of a fresh one.
-  static VerifyCheck PrefixReuse(LoadedModel& engine) {
-    VerifyCheck check{.name = "prefix", .detail = "reused = computed"};
-    auto first = VerifyTokens(engine, kCutTokens, 5);
+  // A prompt whose beginning another request has computed gives the reply of a fresh one, and its
+  // usage says what was found.
+  static VerifyCheck PrefixReuse(LoadedModel& model) {
+    VerifyCheck check{.name = "prefix", .detail = "hit = miss", .ok = false};
+    const auto first = VerifyTokens(model, kCutTokens, 5);
     auto second = first;
-    second[second.size() / 2] = (second[second.size() / 2] + 1) % 2;
-    Session reusing(engine);
-    const bool filled = reusing.SetPrompt(first).has_value();
-    const auto reused = reusing.SetPrompt(second);
-    const Logits logits(reusing.logits().begin(), reusing.logits().end());
-    reusing.Truncate(0);
-    const auto fresh = reusing.SetPrompt(second);
-    check.ok = filled && reused && fresh && *reused > 0 && *fresh == 0 &&
-               std::ranges::equal(logits, reusing.logits());
+    second.back() = (second.back() + 1) % 2;
+    Result<Logits> alone = LastLogits(model, second);
+    Logits hit;
+    const auto loop = EngineLoop::Create(
+        model, {.max_requests = 1, .on_logits = [&hit](std::uint64_t, int, std::span<float> row) {
+                  hit.assign(row.begin(), row.end());
+                }});
+    if (!loop || !alone) return check;
+    std::int64_t cached = 0;
+    std::uint64_t id = 0;
+    for (const auto& prompt : {first, second}) {
+      const auto outcome = RunAlone(**loop, ++id, prompt);
+      if (!outcome) return check;
+      cached = outcome->usage.cached_tokens;
+    }
+    check.ok = cached > 0 && SameBits(alone, hit) && (*loop)->CheckIntegrity().empty();
     return check;
   }
 
@@ -125,10 +160,10 @@ class Verify {
     Result<Logits> reference;
     for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
       if (!CpuHas(isa)) continue;
-      const auto engine = Load(isa, 0);
-      if (!engine) return std::unexpected(engine.error());
-      const auto tokens = VerifyTokens(**engine, kIsaTokens, 6);
-      auto logits = AllLogits(**engine, tokens, tokens.size());
+      const auto model = Load(isa, 0);
+      if (!model) return std::unexpected(model.error());
+      const auto tokens = VerifyTokens(**model, kIsaTokens, 6);
+      auto logits = AllLogits(**model, tokens, tokens.size());
       if (!logits) return std::unexpected(logits.error());
       if (isa == Isa::kScalar) {
         reference = *std::move(logits);
@@ -144,10 +179,10 @@ class Verify {
   Status Threads() {
     Result<Logits> reference;
     for (const int threads : {1, 2, 3}) {
-      const auto engine = Load(BestIsa(), threads);
-      if (!engine) return std::unexpected(engine.error());
-      const auto tokens = VerifyTokens(**engine, kCutTokens, 7);
-      auto logits = AllLogits(**engine, tokens, tokens.size());
+      const auto model = Load(BestIsa(), threads);
+      if (!model) return std::unexpected(model.error());
+      const auto tokens = VerifyTokens(**model, kCutTokens, 7);
+      auto logits = AllLogits(**model, tokens, tokens.size());
       if (!logits) return std::unexpected(logits.error());
       if (threads == 1) {
         reference = *std::move(logits);

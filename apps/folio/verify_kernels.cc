@@ -1,4 +1,5 @@
 #include "folio/verify_kernels.h"
+#include "engine/numerics_name.h"
 
 #include <algorithm>
 #include <array>
@@ -128,30 +129,30 @@ std::vector<Isa> FasterIsas() {
   return isas;
 }
 
-std::vector<VerifyCheck> VerifyProducts(LoadedModel& engine) {
+std::vector<VerifyCheck> VerifyProducts(LoadedModel& model) {
   std::vector<VerifyCheck> checks;
-  for (const PackedMatrix& matrix : Representatives(engine.weights())) {
+  for (const PackedMatrix& matrix : Representatives(model.weights())) {
     for (const Isa isa : FasterIsas()) {
       for (const Numerics numerics : {Numerics::kInt8, Numerics::kInt16}) {
         checks.push_back({.name = "product " + std::string(TypeInfo(matrix.type).name) + " k " +
                                   std::to_string(matrix.k),
                           .detail = std::string(IsaName(isa)) + " = scalar, " +
                                     std::string(NumericsName(numerics)),
-                          .ok = ProductsAgree(isa, numerics, matrix, engine.pool())});
+                          .ok = ProductsAgree(isa, numerics, matrix, model.pool())});
       }
     }
   }
   return checks;
 }
 
-std::vector<VerifyCheck> VerifyAttention(LoadedModel& engine) {
+std::vector<VerifyCheck> VerifyAttention(LoadedModel& model) {
   std::vector<VerifyCheck> checks;
-  const ModelConfig& config = engine.config();
+  const ModelConfig& config = model.config();
   for (const KvType type : {KvType::kBf16, KvType::kF32}) {
     for (const std::int64_t window : {std::int64_t{0}, std::int64_t{40}}) {
-      const auto reference = AttentionOutput(Isa::kScalar, config, type, window, engine.pool());
+      const auto reference = AttentionOutput(Isa::kScalar, config, type, window, model.pool());
       for (const Isa isa : FasterIsas()) {
-        const auto output = AttentionOutput(isa, config, type, window, engine.pool());
+        const auto output = AttentionOutput(isa, config, type, window, model.pool());
         checks.push_back(
             {.name = "attention " + std::string(KvTypeName(type)) + (window > 0 ? " window" : ""),
              .detail = std::string(IsaName(isa)) + " = scalar",

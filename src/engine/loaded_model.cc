@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <new>
 #include <thread>
 
-#include "base/checked.h"
 #include "cpu/machine.h"
+#include "engine/model_digest.h"
+#include "engine/numerics_name.h"
 #include "kvcache/kv_spec.h"
 
 namespace folio {
 namespace {
-
-constexpr std::int64_t kDefaultContext = 8192;
 
 Status CheckOptions(const LoadOptions& options) {
   if (options.threads < 0 || options.threads > 1024) {
@@ -28,29 +26,32 @@ Status CheckOptions(const LoadOptions& options) {
   return {};
 }
 
-bool PlanFits(const MemoryPlan& plan) {
-  std::uint64_t left = plan.budget_bytes;
-  for (const std::uint64_t part : {plan.weights_bytes, plan.kv_bytes, plan.workspace_bytes}) {
-    if (part > left) return false;
-    left -= part;
+// Code and read-only data that stay in memory, and what one token of the vocabulary costs in the
+// tokenizer and the template's trial: measured, rounded up.
+constexpr std::uint64_t kProgramBytes = std::uint64_t{48} << 20;
+constexpr std::uint64_t kBytesPerVocabularyToken = 64;
+
+std::vector<LayerKv> LayerKvs(const KvLayout& layout, const ModelConfig& config, std::byte* base) {
+  std::vector<LayerKv> layers;
+  for (const KvLayerLayout& layer : layout.layers) {
+    layers.push_back({.view = {.base = base,
+                               .block_stride = static_cast<std::int64_t>(layout.block_bytes),
+                               .layer_offset = static_cast<std::int64_t>(layer.offset),
+                               .head_stride = static_cast<std::int64_t>(layer.head_stride),
+                               .v_offset = static_cast<std::int64_t>(layer.v_offset),
+                               .block_size = layout.block_size,
+                               .kv_heads = config.kv_heads,
+                               .head_dim = config.head_dim,
+                               .type = layout.type},
+                      .group = layer.group});
   }
-  return true;
+  return layers;
 }
 
-std::vector<KvView> ViewsOf(const KvLayout& layout, const ModelConfig& config, std::byte* base) {
-  std::vector<KvView> views;
-  for (const KvLayerLayout& layer : layout.layers) {
-    views.push_back({.base = base,
-                     .block_stride = static_cast<std::int64_t>(layout.block_bytes),
-                     .layer_offset = static_cast<std::int64_t>(layer.offset),
-                     .head_stride = static_cast<std::int64_t>(layer.head_stride),
-                     .v_offset = static_cast<std::int64_t>(layer.v_offset),
-                     .block_size = layout.block_size,
-                     .kv_heads = config.kv_heads,
-                     .head_dim = config.head_dim,
-                     .type = layout.type});
-  }
-  return views;
+std::vector<KvGroupSpec> GroupSpecs(const KvLayout& layout) {
+  std::vector<KvGroupSpec> specs;
+  for (const KvGroup& group : layout.groups) specs.push_back({.window = group.window});
+  return specs;
 }
 
 }  // namespace
@@ -66,21 +67,23 @@ Result<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& path,
   Result<ModelConfig> config = ReadModelConfig(*file);
   if (!config) return std::unexpected(config.error());
 
-  std::unique_ptr<LoadedModel> model(new LoadedModel);
-  model->options_ = options;
+  std::unique_ptr<LoadedModel> model(new LoadedModel(options));
   model->isa_ = *isa;
   model->file_ = *std::move(file);
   model->config_ = *std::move(config);
+  model->digest_ = ModelDigest(model->file_);
   if (model->options_.threads == 0) model->options_.threads = NumCores();
-  if (Status planned = model->PlanMemory(); !planned) return std::unexpected(planned.error());
+  if (Status planned = model->PlanParts(); !planned) return std::unexpected(planned.error());
   if (Status loaded = model->LoadParts(); !loaded) return std::unexpected(loaded.error());
   model->load_seconds_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return model;
 }
 
-// Fills plan_ or says in numbers what does not fit.
-Status LoadedModel::PlanMemory() {
+LoadedModel::LoadedModel(const LoadOptions& options)
+    : options_(options), trace_(options.trace_events), hasher_(std::make_shared<BlockHasher>()) {}
+
+Status LoadedModel::PlanParts() {
   const Result<std::uint64_t> weights = WeightsBytes(file_, config_);
   if (!weights) return std::unexpected(weights.error());
   Result<KvLayout> layout = LayOutKvBlock(KvSpecOf(config_), options_.kv_type, options_.block_size);
@@ -91,43 +94,62 @@ Status LoadedModel::PlanMemory() {
                           std::to_string(config_.context_length) +
                           " that the model was trained for");
   }
-  plan_.weights_bytes = *weights;
-  plan_.budget_bytes = options_.memory != 0 ? options_.memory : AvailableMemory();
-  plan_.context =
-      options_.context != 0 ? options_.context : std::min(kDefaultContext, config_.context_length);
   layout_ = *std::move(layout);
-  ChooseContext();
-  if (!PlanFits(plan_)) {
-    return RuntimeError("memory", options_.memory != 0 ? "--memory" : "machine",
-                        std::to_string(plan_.budget_bytes) + " bytes are too few: weights need " +
-                            std::to_string(plan_.weights_bytes) + ", the KV cache of " +
-                            std::to_string(plan_.context) + " tokens " +
-                            std::to_string(plan_.kv_bytes) + ", the workspace " +
-                            std::to_string(plan_.workspace_bytes));
-  }
+  const std::int64_t most = options_.pool == PoolSize::kOneContext
+                                ? std::min(kDefaultContext, config_.context_length)
+                                : config_.context_length;
+  Result<MemoryPlan> plan = PlanMemory(
+      {.memory = options_.memory,
+       .context_is_given = options_.context != 0,
+       .context = options_.context != 0 ? options_.context : most,
+       .pool = options_.pool,
+       .num_blocks = options_.num_blocks,
+       .max_batch_tokens = options_.max_batch_tokens,
+       .weights_bytes = *weights,
+       .program_bytes =
+           kProgramBytes + static_cast<std::uint64_t>(config_.vocab) * kBytesPerVocabularyToken,
+       .fixed_index_bytes = options_.prompt_log_bytes,
+       .workspace_bytes = [this](std::int64_t context) { return WorkspaceBytes(context); }},
+      layout_);
+  if (!plan) return std::unexpected(plan.error());
+  plan_ = *plan;
   return {};
 }
 
-// Prices plan_.context; where the user left it open, halves it until the budget holds it.
-void LoadedModel::ChooseContext() {
-  while (true) {
-    plan_.num_blocks = BlocksForTokens(plan_.context, options_.block_size);
-    plan_.kv_bytes =
-        CheckedMul<std::uint64_t>(static_cast<std::uint64_t>(plan_.num_blocks), layout_.block_bytes)
-            .value_or(std::numeric_limits<std::uint64_t>::max());
-    plan_.workspace_bytes = Forward::WorkspaceBytes(config_, ViewsOf(layout_, config_, nullptr),
-                                                    ForwardOptionsOf(), options_.threads);
-    if (PlanFits(plan_) || options_.context != 0 || plan_.context <= options_.block_size) return;
-    plan_.context /= 2;
-  }
+std::uint64_t LoadedModel::WorkspaceBytes(std::int64_t context) const {
+  return Forward::WorkspaceBytes(config_, LayerKvs(layout_, config_, nullptr),
+                                 ForwardOptionsOf(context), options_.threads) +
+         static_cast<std::uint64_t>(options_.max_logit_rows * config_.vocab) * sizeof(float);
 }
 
-ForwardOptions LoadedModel::ForwardOptionsOf() const {
+ForwardOptions LoadedModel::ForwardOptionsOf(std::int64_t context) const {
   return {.isa = isa_,
           .numerics = options_.numerics,
-          .max_rows = std::min(options_.max_batch_tokens, plan_.context),
+          .max_rows = options_.max_batch_tokens,
           .max_logit_rows = 64,
-          .max_context = plan_.context};
+          .max_context = context};
+}
+
+TokenChain LoadedModel::NewChain(std::string_view salt) const {
+  const std::string numerics(NumericsName(options_.numerics));
+  const BlockHash root = HashContext({.model_digest = digest_,
+                                      .block_size = options_.block_size,
+                                      .positions = "",
+                                      .prompt_numerics = numerics,
+                                      .generated_numerics = numerics,
+                                      .kv_type = options_.kv_type,
+                                      .salt = std::string(salt)});
+  return {hasher_, root, options_.block_size, /*row_kinds_differ=*/false};
+}
+
+Status CheckTokenIds(std::span<const TokenId> tokens, std::int64_t vocab) {
+  for (const TokenId token : tokens) {
+    if (token < 0 || token >= vocab) {
+      return UsageError("prompt", "token " + std::to_string(token),
+                        "is not from 0 to " + std::to_string(vocab - 1));
+    }
+  }
+  return {};
 }
 
 // The tokenizer and the template on a thread of their own beside the weights: a large vocabulary
@@ -152,13 +174,14 @@ Status LoadedModel::LoadParts() {
   if (!weights) return std::unexpected(weights.error());
   if (!text) return text;
   weights_ = *std::move(weights);
-  Result<KvStorage> storage = KvStorage::Create(layout_, plan_.num_blocks);
+  Result<KvStorage> storage = KvStorage::Create(layout_, plan_.num_blocks, options_.kv_commit);
   if (!storage) return std::unexpected(storage.error());
   kv_storage_.emplace(*std::move(storage));
-  block_pool_ = std::make_unique<BlockPool>(plan_.num_blocks);
+  cache_ = std::make_unique<KvCacheManager>(GroupSpecs(layout_), options_.block_size,
+                                            plan_.num_blocks, options_.prefix_cache, &trace_);
   Result<std::unique_ptr<Forward>> forward =
-      Forward::Create(config_, *weights_, ViewsOf(layout_, config_, kv_storage_->data()),
-                      ForwardOptionsOf(), *pool_);
+      Forward::Create(config_, *weights_, LayerKvs(layout_, config_, kv_storage_->data()),
+                      ForwardOptionsOf(plan_.context), *pool_);
   if (!forward) return std::unexpected(forward.error());
   forward_ = *std::move(forward);
   return {};

@@ -1,5 +1,5 @@
 // A loaded model, ready to compute: the file's tokenizer, chat template and weights, the KV cache
-// and the threads. One LoadedModel serves one Session at a time here.
+// and the threads. One thread at a time uses what is not const.
 #ifndef FOLIO_ENGINE_LOADED_MODEL_H_
 #define FOLIO_ENGINE_LOADED_MODEL_H_
 
@@ -8,47 +8,52 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "cpu/isa.h"
 #include "cpu/thread_pool.h"
+#include "engine/memory_plan.h"
 #include "formats/gguf.h"
 #include "kernels/product.h"
-#include "kvcache/block_pool.h"
+#include "kvcache/block_hash.h"
+#include "kvcache/kv_cache_manager.h"
 #include "kvcache/kv_sizing.h"
 #include "kvcache/kv_storage.h"
+#include "kvcache/token_chain.h"
 #include "model/config.h"
 #include "model/forward.h"
 #include "model/weights.h"
 #include "quant/kv_type.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
+#include "trace/trace.h"
 
 namespace folio {
 
 struct LoadOptions {
   int threads = 0;           // 0 = one a core of this machine
-  std::int64_t context = 0;  // tokens; 0 = the model's, at most 8,192
-  std::uint64_t memory =
-      0;                // bytes of everything together; 0 = what the machine (its cgroup) has free
-  int block_size = 16;  // tokens of a KV block, a multiple of 16
+  std::int64_t context = 0;  // tokens; 0 = the model's, at most kDefaultContext with one sequence
+  std::uint64_t memory = 0;  // bytes of everything together; 0 = what the machine (its cgroup) has
+  int block_size = 16;       // tokens of a KV block, a multiple of 16
   KvType kv_type = KvType::kBf16;
   Numerics numerics = Numerics::kInt16;
-  std::int64_t max_batch_tokens =
-      512;  // rows of one forward pass: longer prompts are cut into such chunks
-  std::optional<Isa> isa = std::nullopt;  // nothing: what FOLIO_ISA forces, else the best
+  std::int64_t max_batch_tokens = 512;  // rows of one forward pass
+  std::int64_t max_logit_rows = 1;      // rows whose logits are kept at a time
+  PoolSize pool = PoolSize::kOneContext;
+  std::int64_t num_blocks = 0;  // of PoolSize::kGiven
+  bool prefix_cache = true;
+  std::size_t trace_events = 0;              // latest events kept
+  std::uint64_t prompt_log_bytes = 0;        // kept of recent prompts, to explain misses
+  KvStorage::CommitFunction kv_commit = {};  // replaces the system's: for tests of failures
+  std::optional<Isa> isa = std::nullopt;     // nothing: what FOLIO_ISA forces, else the best
 };
 
-// Where the memory goes: planned before anything is reserved.
-struct MemoryPlan {
-  std::uint64_t weights_bytes = 0;
-  std::uint64_t kv_bytes = 0;
-  std::uint64_t workspace_bytes = 0;
-  std::uint64_t budget_bytes = 0;
-  std::int64_t num_blocks = 0;
-  std::int64_t context = 0;
-};
+inline constexpr std::int64_t kDefaultContext = 8192;
+
+// A usage error that names the first id outside [0, vocab).
+Status CheckTokenIds(std::span<const TokenId> tokens, std::int64_t vocab);
 
 class LoadedModel {
  public:
@@ -67,13 +72,23 @@ class LoadedModel {
   Isa isa() const { return isa_; }
   double load_seconds() const { return load_seconds_; }
   ThreadPool& pool() { return *pool_; }
+  const KvLayout& kv_layout() const { return layout_; }
+
+  KvCacheManager& cache() { return *cache_; }
+  const KvCacheManager& cache() const { return *cache_; }
+  KvStorage& kv_storage() { return *kv_storage_; }
+  Forward& forward() { return *forward_; }
+  Trace& trace() { return trace_; }
+  const Trace& trace() const { return trace_; }
+
+  // An empty chain of this model's tokens. Chains of different salts share no block.
+  TokenChain NewChain(std::string_view salt) const;
 
  private:
-  friend class Session;
-  LoadedModel() = default;
-  Status PlanMemory();
-  void ChooseContext();
-  ForwardOptions ForwardOptionsOf() const;
+  explicit LoadedModel(const LoadOptions& options);
+  Status PlanParts();
+  ForwardOptions ForwardOptionsOf(std::int64_t context) const;
+  std::uint64_t WorkspaceBytes(std::int64_t context) const;
   Status LoadParts();
   Status LoadText();
 
@@ -81,6 +96,7 @@ class LoadedModel {
   Isa isa_ = Isa::kScalar;
   Gguf file_;
   ModelConfig config_;
+  std::string digest_;
   KvLayout layout_;
   MemoryPlan plan_;
   double load_seconds_ = 0;
@@ -88,8 +104,10 @@ class LoadedModel {
   std::optional<Tokenizer> tokenizer_;
   std::optional<Result<ChatTemplate>> chat_template_;
   std::unique_ptr<ModelWeights> weights_;
+  Trace trace_;
+  std::shared_ptr<BlockHasher> hasher_;
   std::optional<KvStorage> kv_storage_;
-  std::unique_ptr<BlockPool> block_pool_;
+  std::unique_ptr<KvCacheManager> cache_;
   std::unique_ptr<Forward> forward_;
 };
 

@@ -1,5 +1,6 @@
-// One sequence on a loaded model: its tokens, its KV blocks, and the logits that follow its last
-// token.
+// One sequence alone on a loaded model, with no cache, no scheduler and no other sequence beside
+// it: the reference that the engine's replies must equal bit for bit, and the tool of commands that
+// look at every logit.
 #ifndef FOLIO_ENGINE_SESSION_H_
 #define FOLIO_ENGINE_SESSION_H_
 
@@ -8,8 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engine/batch_runner.h"
 #include "engine/loaded_model.h"
-#include "kvcache/block_pool.h"
 
 namespace folio {
 
@@ -17,13 +18,12 @@ class Session {
  public:
   explicit Session(LoadedModel& model);
   ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  Session(Session&& other) noexcept;
+  Session& operator=(Session&&) = delete;
 
   // Tokens whose keys and values are in the cache.
   const std::vector<TokenId>& tokens() const { return tokens_; }
   std::int64_t context() const { return model_->plan().context; }
-  const Tokenizer& tokenizer() const { return model_->tokenizer(); }
 
   // Whether Append would take `tokens` now: a usage error with the numbers if the context has no
   // room or an id is outside the vocabulary.
@@ -38,20 +38,16 @@ class Session {
   // Logits after the last token, [vocab]; empty before the first Append.
   std::span<const float> logits() const { return logits_; }
 
-  // Forgets everything after the first `keep` tokens. Logits are then empty until the next Append.
-  void Truncate(std::int64_t keep);
-
-  // Makes the sequence exactly `prompt`, computing only what follows the longest common prefix with
-  // the present tokens (at least the last token, for its logits). Returns how many tokens were
-  // already there.
-  Result<std::int64_t> SetPrompt(std::span<const TokenId> prompt);
+  // A session that goes on from here by itself. It shares this one's blocks.
+  Session Fork() const;
 
  private:
   Status Compute(std::span<const TokenId> tokens, bool last, float* all_logits);
 
   LoadedModel* model_;
+  BatchRunner runner_;
+  SequenceBlocks blocks_;
   std::vector<TokenId> tokens_;
-  BlockTable block_table_;
   std::vector<float> logits_;
 };
 

@@ -2,57 +2,24 @@
 // prompt was cut.
 #include "engine/session.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "support/tiny_model.h"
+#include "engine/engine_testing.h"
 
 namespace folio {
 namespace {
 
-class TinyModelFile {
- public:
-  explicit TinyModelFile(const TinyModelSpec& spec)
-      : path_(testing::TempDir() + "folio_session_" + spec.architecture + "_" +
-              std::to_string(getpid()) + ".gguf") {
-    written_ = WriteTinyModel(spec, path_);
-  }
-  ~TinyModelFile() { std::filesystem::remove(path_); }
-  TinyModelFile(const TinyModelFile&) = delete;
-  TinyModelFile& operator=(const TinyModelFile&) = delete;
-  const std::string& path() const { return path_; }
-  bool written() const { return written_; }
-
- private:
-  std::string path_;
-  bool written_ = false;
-};
-
-std::unique_ptr<LoadedModel> Load(const TinyModelFile& file, const LoadOptions& options) {
-  Result<std::unique_ptr<LoadedModel>> model = LoadedModel::Load(file.path(), options);
-  EXPECT_TRUE(model.has_value()) << (model ? "" : model.error().Message());
-  return model ? *std::move(model) : nullptr;
-}
-
-std::vector<TokenId> Prompt(int length) {
-  std::vector<TokenId> tokens;
-  for (int i = 0; i < length; ++i) tokens.push_back((i * i * 7 + 13 * i + 5) % 256);
-  return tokens;
-}
-
 std::vector<float> LogitsOf(const TinyModelFile& file, const LoadOptions& options, int length) {
-  const std::unique_ptr<LoadedModel> model = Load(file, options);
+  const std::unique_ptr<LoadedModel> model = LoadOrFail(file.path(), options);
   if (model == nullptr) return {};
   Session session(*model);
   std::vector<float> logits;
-  EXPECT_TRUE(session.Append(Prompt(length), &logits).has_value());
+  EXPECT_TRUE(session.Append(TestPrompt(length), &logits).has_value());
   return logits;
 }
 
@@ -100,22 +67,21 @@ TEST_P(SessionTest, LogitsDoNotDependOnChunksThreadsOrIsa) {
   }
 }
 
-TEST_P(SessionTest, AChangedTailReusesThePrefixAndGivesTheSameBits) {
+TEST_P(SessionTest, AForkGoesOnWithTheSameBits) {
   ASSERT_TRUE(file_.written());
-  const std::unique_ptr<LoadedModel> model = Load(file_, {.threads = 2});
+  const std::unique_ptr<LoadedModel> model = LoadOrFail(file_.path(), {.threads = 2});
   ASSERT_NE(model, nullptr);
-  std::vector<TokenId> prompt = Prompt(60);
-  Session session(*model);
-  EXPECT_EQ(session.SetPrompt(prompt), 0);
-  prompt.resize(41);
-  prompt.push_back(3);
-  EXPECT_EQ(session.SetPrompt(prompt), 41);
-  const std::vector<float> reused(session.logits().begin(), session.logits().end());
-
-  Session fresh(*model);
-  EXPECT_EQ(fresh.SetPrompt(prompt), 0);
-  EXPECT_EQ(reused, std::vector<float>(fresh.logits().begin(), fresh.logits().end()));
-  EXPECT_EQ(session.SetPrompt(prompt), 41);  // a full hit computes one token again
+  const std::vector<TokenId> prompt = TestPrompt(60);
+  Session stem(*model);
+  ASSERT_TRUE(stem.Append(std::span(prompt).first(41)).has_value());
+  Session fork = stem.Fork();
+  Session other = stem.Fork();
+  ASSERT_TRUE(other.Append(TestPrompt(9, 77)).has_value());
+  ASSERT_TRUE(fork.Append(std::span(prompt).subspan(41)).has_value());
+  Session whole(*model);
+  ASSERT_TRUE(whole.Append(prompt).has_value());
+  EXPECT_EQ(std::vector<float>(fork.logits().begin(), fork.logits().end()),
+            std::vector<float>(whole.logits().begin(), whole.logits().end()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, SessionTest,
@@ -124,20 +90,20 @@ INSTANTIATE_TEST_SUITE_P(Architectures, SessionTest,
 
 TEST(SessionErrorTest, APromptLongerThanTheContextIsRefusedWithBothNumbers) {
   const TinyModelFile file(TinyModelSpec{});
-  const std::unique_ptr<LoadedModel> model = Load(file, {.threads = 1, .context = 64});
+  const std::unique_ptr<LoadedModel> model = LoadOrFail(file.path(), {.threads = 1, .context = 64});
   ASSERT_NE(model, nullptr);
   Session session(*model);
-  const Status status = session.Append(Prompt(65));
+  const Status status = session.Append(TestPrompt(65));
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(status.error().kind, ErrorKind::kUsage);
   EXPECT_NE(status.error().Message().find("65"), std::string::npos);
   EXPECT_NE(status.error().Message().find("64"), std::string::npos);
-  EXPECT_TRUE(session.Append(Prompt(64)).has_value());
+  EXPECT_TRUE(session.Append(TestPrompt(64)).has_value());
 }
 
 TEST(SessionErrorTest, ATokenOutsideTheVocabularyIsRefused) {
   const TinyModelFile file(TinyModelSpec{});
-  const std::unique_ptr<LoadedModel> model = Load(file, {.threads = 1});
+  const std::unique_ptr<LoadedModel> model = LoadOrFail(file.path(), {.threads = 1});
   ASSERT_NE(model, nullptr);
   Session session(*model);
   EXPECT_FALSE(session.Append(std::vector<TokenId>{1, 288}).has_value());

@@ -1,0 +1,227 @@
+// The engine: many requests on one model, one cache, one memory budget. Submit from any thread; one
+// loop inside computes all running requests together.
+//
+//   auto engine = folio::Engine::Open({.model = "model.gguf"});
+//   auto prompt = (*engine)->Tokenize("The capital of France is");
+//   auto stream = (*engine)->Submit({.prompt = *prompt, .max_tokens = 8});
+//   while (auto delta = stream->Next()) std::cout << delta->text;
+//
+// Nothing here throws, prints or aborts: what can fail returns Result.
+#ifndef FOLIO_ENGINE_H_
+#define FOLIO_ENGINE_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "folio/error.h"
+#include "folio/miss_report.h"
+#include "folio/prompt_part.h"
+#include "folio/sampling_params.h"
+
+namespace folio {
+
+class LoadedModel;
+
+struct EngineOptions {
+  std::string model;         // path of a GGUF file
+  int threads = 0;           // 0 = one a core of this machine
+  std::int64_t context = 0;  // most tokens of one request; 0 = the model's, if memory allows
+  std::uint64_t memory = 0;  // bytes of everything together; 0 = what the machine (its cgroup) has
+  int block_size = 16;       // tokens of a KV block, a multiple of 16
+  std::string kv_type = "bf16";         // bf16, f16, f32, q8_0
+  std::string numerics = "auto";        // auto, int8, int16
+  std::int64_t max_batch_tokens = 512;  // rows of one step: longer prompts are computed in chunks
+  std::int64_t max_requests = 64;       // choices that run together; others wait
+  // One request's context of blocks instead of all that the budget leaves.
+  bool one_context = false;
+  std::int64_t max_queue = 1024;  // requests that wait; more are refused
+  bool prefix_cache = true;
+  std::size_t trace_events = 0;               // latest events kept
+  std::uint64_t prompt_log_bytes = 16 << 20;  // of recent prompts, kept to explain misses
+};
+
+enum class FinishReason : std::uint8_t {
+  kStop,       // an end token or a stop string
+  kLength,     // max_tokens or the context's end
+  kCancelled,  // by the caller
+  kError,      // see Reply::error
+};
+
+std::string_view FinishReasonName(FinishReason reason);  // "stop", "length", "cancelled", "error"
+
+// How long this request's prefix is kept before others, from its last use: a hint within the
+// budget.
+enum class CacheRetention : std::uint8_t { kNone, k5Minutes, k1Hour, k24Hours };
+
+struct Request {
+  std::vector<std::int32_t> prompt;
+  SamplingParams sampling = {};
+  std::int64_t max_tokens = -1;        // of each choice; -1 = until the context is full
+  std::vector<std::string> stop = {};  // a reply ends before the first of these
+  bool ignore_end_tokens = false;      // for benchmarks
+  int choices = 1;                     // replies to the one prompt, drawn independently
+  int priority = 0;                    // higher runs sooner; waiting makes up for it in time
+  std::string cache_salt = {};         // requests with different salts share nothing
+  CacheRetention retention = CacheRetention::kNone;
+  std::int64_t retained_tokens = 0;  // of the prompt, kept so; 0 = none
+  std::vector<PromptPart> parts = {};
+};
+
+struct Usage {
+  std::int64_t prompt_tokens = 0;
+  std::int64_t cached_tokens = 0;    // of the prompt, that another request had computed
+  std::int64_t computed_tokens = 0;  // rows computed, generated ones and those after a preemption
+                                     // included
+  std::int64_t generated_tokens = 0;
+};
+
+struct Timings {
+  double queued_seconds = 0;   // until the request first ran
+  double prefill_seconds = 0;  // from there to the first token
+  double decode_seconds = 0;   // from there to the end
+};
+
+// One choice's next piece. Text is whole characters and never part of a stop string.
+struct Delta {
+  int choice = 0;
+  std::string text;
+  std::vector<Sample> samples;  // tokens since the last delta of this choice; log-probabilities if
+                                // asked for
+  std::optional<FinishReason> finished;
+};
+
+struct Reply {
+  std::string text;  // without the stop string
+  std::vector<Sample> samples;
+  FinishReason finish_reason = FinishReason::kStop;
+  Error error;  // of kError
+};
+
+// What came of a request: complete once its stream ended.
+struct Outcome {
+  std::uint64_t id = 0;
+  Usage usage;
+  MissReport cache;
+  Timings timings;
+  std::vector<Reply> choices;
+};
+
+// The reading end of one request. Destroying it cancels what still runs. One thread reads it;
+// Cancel may come from any.
+class Stream {
+ public:
+  Stream(Stream&&) noexcept;
+  Stream& operator=(Stream&&) noexcept;
+  ~Stream();
+
+  std::uint64_t id() const;
+  // Waits for the next piece; nothing once every choice has finished.
+  std::optional<Delta> Next();
+  // True once Next would answer at once; false if that took longer than `timeout`.
+  bool Wait(std::chrono::milliseconds timeout);
+  // Ends the request soon; full blocks stay in the cache.
+  void Cancel();
+  // Reads to the end. A choice that failed makes it an error; the others' text is then lost: read
+  // with Next to keep it.
+  Result<Outcome> Finish();
+  // After Next returned nothing.
+  const Outcome& outcome() const;
+
+ private:
+  friend class Engine;
+  struct Shared;
+  explicit Stream(std::shared_ptr<Shared> shared);
+  std::shared_ptr<Shared> shared_;
+};
+
+struct MemoryReport {
+  std::uint64_t budget_bytes = 0;
+  std::uint64_t weights_bytes = 0;
+  std::uint64_t kv_bytes = 0;         // blocks
+  std::uint64_t kv_index_bytes = 0;   // who holds which, recent prompts
+  std::uint64_t workspace_bytes = 0;  // activations of a step, logits
+  std::uint64_t program_bytes = 0;    // code, tokenizer
+  std::uint64_t total_bytes = 0;      // planned: never exceeded
+};
+
+struct RequestSnapshot {
+  std::uint64_t id = 0;
+  int choice = 0;
+  std::string state;  // "waiting", "running", "waiting for a block in flight"
+  std::int64_t tokens = 0;
+  std::int64_t computed = 0;
+  std::vector<std::vector<std::int32_t>> block_tables;  // one a KV group; -1 = let go
+};
+
+struct BlockSnapshot {
+  std::int32_t id = 0;
+  std::int32_t ref_count = 0;
+  bool hashed = false;
+  std::string hash;  // hexadecimal, empty if none
+  int group = 0;
+};
+
+// The engine's own state at one moment between two steps.
+struct Snapshot {
+  MemoryReport memory;
+  int block_size = 0;
+  int num_groups = 0;
+  std::uint64_t block_bytes = 0;
+  std::int64_t context = 0;  // most tokens of one request
+  std::int64_t blocks_total = 0, blocks_used = 0, blocks_cached = 0, blocks_free = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t prompt_tokens = 0, cached_tokens = 0, computed_tokens = 0, generated_tokens = 0;
+  std::uint64_t preemptions = 0, evictions = 0;
+  std::vector<RequestSnapshot> requests;
+  std::vector<BlockSnapshot> blocks;  // those used or cached, if asked for
+  std::string integrity;              // what is wrong with the pool, or empty
+};
+
+class Engine {
+ public:
+  static Result<std::unique_ptr<Engine>> Open(const EngineOptions& options);
+  // Cancels what runs and waits for the loop.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Refused: an empty prompt, ids outside the vocabulary, sampling out of range, a prompt that
+  // could never fit (with the numbers), a full queue, an engine that drains.
+  Result<Stream> Submit(Request request);
+
+  // Takes no more requests and waits until those submitted have finished.
+  void Drain();
+  // Between two steps. `blocks`: also each block that is used or cached.
+  Snapshot TakeSnapshot(bool blocks = false);
+  // Forgets every cached block that no request uses; how many.
+  std::int64_t ResetCache();
+
+  // Ids of `text`, with BOS where the model wants it; spellings of control tokens stay text.
+  Result<std::vector<std::int32_t>> Tokenize(std::string_view text) const;
+  // The conversation as the model's chat template writes it, ready for the reply. `messages_json`:
+  // a JSON array of {role, content}; `extra_json`: an object of template variables (tools) or
+  // empty.
+  struct Prompt {
+    std::vector<std::int32_t> tokens;
+    std::vector<PromptPart> parts;
+  };
+  Result<Prompt> RenderChat(std::string_view messages_json, std::string_view extra_json = {}) const;
+
+  // For the house's own commands: file, config, tokenizer, template.
+  const LoadedModel& model() const;
+
+ private:
+  struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_ENGINE_H_

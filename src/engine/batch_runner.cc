@@ -1,0 +1,39 @@
+#include "engine/batch_runner.h"
+
+namespace folio {
+
+BatchRunner::BatchRunner(LoadedModel& model)
+    : model_(&model), groups_(static_cast<std::size_t>(model.cache().num_groups())) {}
+
+Status BatchRunner::Prepare(const BlockChanges& changes) {
+  for (const BlockId block : changes.fresh) {
+    if (Status committed = model_->kv_storage().Commit(block); !committed) return committed;
+  }
+  for (const BlockCopy& copy : changes.copies) model_->kv_storage().Copy(copy.from, copy.to);
+  return {};
+}
+
+void BatchRunner::Run(std::span<const BatchChunk> chunks, float* logits) {
+  tokens_.clear();
+  logit_rows_.clear();
+  for (std::vector<AttentionSequence>& sequences : groups_) sequences.clear();
+  for (const BatchChunk& chunk : chunks) {
+    const auto first_row = static_cast<std::int64_t>(tokens_.size());
+    const auto rows = static_cast<std::int64_t>(chunk.tokens.size());
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      groups_[group].push_back({.block_table = chunk.blocks->tables[group].data(),
+                                .first_position = chunk.first,
+                                .first_row = first_row,
+                                .rows = rows,
+                                .stored_rows = chunk.stored_rows});
+    }
+    tokens_.insert(tokens_.end(), chunk.tokens.begin(), chunk.tokens.end());
+    const std::int64_t wanted = chunk.logits == LogitsOf::kAllRows   ? rows
+                                : chunk.logits == LogitsOf::kLastRow ? 1
+                                                                     : 0;
+    for (std::int64_t i = rows - wanted; i < rows; ++i) logit_rows_.push_back(first_row + i);
+  }
+  model_->forward().Run({.tokens = tokens_, .groups = groups_, .logit_rows = logit_rows_}, logits);
+}
+
+}  // namespace folio

@@ -1,0 +1,48 @@
+// From blocks and tokens to logits: makes what the cache decided true in memory, and runs the
+// forward pass over any mix of sequences.
+#ifndef FOLIO_ENGINE_BATCH_RUNNER_H_
+#define FOLIO_ENGINE_BATCH_RUNNER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/loaded_model.h"
+#include "kvcache/kv_cache_manager.h"
+
+namespace folio {
+
+enum class LogitsOf : std::uint8_t { kNoRow, kLastRow, kAllRows };
+
+// New rows of one sequence. What it points to must stay until Run returns.
+struct BatchChunk {
+  const SequenceBlocks* blocks = nullptr;
+  std::span<const std::int32_t> tokens;  // one a row
+  std::int64_t first = 0;                // position of the first
+  std::int64_t stored_rows = 0;          // see AttentionSequence
+  LogitsOf logits = LogitsOf::kNoRow;
+};
+
+class BatchRunner {
+ public:
+  explicit BatchRunner(LoadedModel& model);
+
+  // Commits fresh blocks and copies shared ones. A runtime error if the system gives no memory:
+  // nothing was copied then.
+  Status Prepare(const BlockChanges& changes);
+
+  // logits: [wanted rows, vocab], in the order of the chunks. Blocks must be prepared.
+  void Run(std::span<const BatchChunk> chunks, float* logits);
+
+ private:
+  LoadedModel* model_;
+  // Kept between calls.
+  std::vector<std::int32_t> tokens_;
+  std::vector<std::int64_t> logit_rows_;
+  std::vector<std::vector<AttentionSequence>> groups_;
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_ENGINE_BATCH_RUNNER_H_

@@ -1,0 +1,90 @@
+#include "engine/choice.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace folio {
+
+std::string_view FinishReasonName(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kCancelled:
+      return "cancelled";
+    case FinishReason::kError:
+      return "error";
+  }
+  return "unknown";
+}
+
+Choice::Choice(const Request& request, const Tokenizer& tokenizer, int index,
+               std::int64_t most_tokens)
+    : request_(&request),
+      tokenizer_(&tokenizer),
+      index_(index),
+      most_tokens_(most_tokens),
+      sampler_(request.sampling, static_cast<std::uint32_t>(index)),
+      decoder_(tokenizer),
+      matcher_(request.stop) {
+  delta_.choice = index;
+}
+
+std::int32_t Choice::Draw(std::span<const float> logits, std::span<const std::int32_t> history) {
+  Result<Sample> sample = sampler_.Draw(logits, history, static_cast<std::int64_t>(history.size()));
+  if (!sample) {
+    End(FinishReason::kError, std::move(sample.error()));
+    return 0;
+  }
+  const std::int32_t token = sample->token;
+  ++generated_;
+  delta_.samples.push_back(*sample);
+  reply_.samples.push_back(*std::move(sample));
+  const std::vector<TokenId>& ends = tokenizer_->end_tokens();
+  if (!request_->ignore_end_tokens && std::ranges::find(ends, token) != ends.end()) {
+    Finish(FinishReason::kStop);
+    return token;
+  }
+  Emit(matcher_.Push(decoder_.Push(token)));
+  if (matcher_.stopped()) {
+    finished_ = FinishReason::kStop;
+  } else if (generated_ >= most_tokens_) {
+    Finish(FinishReason::kLength);
+  }
+  return token;
+}
+
+void Choice::End(FinishReason reason, Error error) {
+  if (finished_) return;
+  reply_.error = std::move(error);
+  Finish(reason);
+}
+
+void Choice::Emit(std::string text) {
+  reply_.text += text;
+  delta_.text += text;
+}
+
+// Text that was held back is final after all.
+void Choice::Finish(FinishReason reason) {
+  Emit(matcher_.Push(decoder_.Finish()));
+  if (matcher_.stopped()) reason = FinishReason::kStop;
+  Emit(matcher_.Finish());
+  finished_ = reason;
+}
+
+std::optional<Delta> Choice::TakeDelta() {
+  const bool tells = finished_ && !told_;
+  if (delta_.text.empty() && delta_.samples.empty() && !tells) return std::nullopt;
+  told_ = finished_.has_value();
+  delta_.finished = finished_;
+  return std::exchange(delta_, Delta{.choice = index_});
+}
+
+Reply Choice::TakeReply() {
+  reply_.finish_reason = finished_.value_or(FinishReason::kCancelled);
+  return std::move(reply_);
+}
+
+}  // namespace folio

@@ -1,0 +1,288 @@
+// The public engine: a queue of commands in front of the loop, and streams behind it.
+#include "folio/engine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <iterator>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "engine/engine_loop.h"
+#include "engine/loaded_model.h"
+#include "engine/numerics_name.h"
+
+namespace folio {
+namespace {
+
+// What the loop is asked to do between two steps.
+class CommandQueue {
+ public:
+  using Command = std::function<void()>;
+
+  // False once closed: the command will not run.
+  bool Post(Command command) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return false;
+      commands_.push_back(std::move(command));
+    }
+    wake_.notify_one();
+    return true;
+  }
+
+  // All commands so far; waits for one if `idle`. Nothing once closed and empty.
+  std::optional<std::deque<Command>> Take(bool idle) {
+    std::unique_lock lock(mutex_);
+    if (idle) wake_.wait(lock, [this] { return closed_ || !commands_.empty(); });
+    if (closed_ && commands_.empty()) return std::nullopt;
+    return std::exchange(commands_, {});
+  }
+
+  void Close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Command> commands_;
+  bool closed_ = false;
+};
+
+Result<LoadOptions> LoadOptionsOf(const EngineOptions& options) {
+  const auto kv_type = KvTypeFromName(options.kv_type);
+  if (!kv_type) {
+    return UsageError("--kv-type", "", "'" + options.kv_type + "' is none of bf16, f16, f32, q8_0");
+  }
+  const Result<Numerics> numerics = ParseNumerics(options.numerics);
+  if (!numerics) return std::unexpected(numerics.error());
+  if (options.max_requests < 1 || options.max_requests > std::int64_t{1} << 20) {
+    return UsageError("--max-requests", "",
+                      std::to_string(options.max_requests) + " is not from 1 to 1048576");
+  }
+  return LoadOptions{.threads = options.threads,
+                     .context = options.context,
+                     .memory = options.memory,
+                     .block_size = options.block_size,
+                     .kv_type = *kv_type,
+                     .numerics = *numerics,
+                     .max_batch_tokens = options.max_batch_tokens,
+                     .max_logit_rows = options.max_requests,
+                     .pool = options.one_context ? PoolSize::kOneContext : PoolSize::kBudget,
+                     .prefix_cache = options.prefix_cache,
+                     .trace_events = options.trace_events,
+                     .prompt_log_bytes = options.prompt_log_bytes};
+}
+
+}  // namespace
+
+// What the loop writes and the stream's owner reads.
+struct Stream::Shared final : RequestSink {
+  std::uint64_t id = 0;
+  std::weak_ptr<CommandQueue> commands;
+  std::function<void()> cancel;
+  std::function<void()> left_queue;
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<Delta> deltas;
+  bool done = false;
+  Outcome outcome;
+
+  void OnScheduled() override { left_queue(); }
+
+  // A reader that lags finds one piece a choice, not a list that grows.
+  void OnDelta(Delta delta) override {
+    {
+      const std::lock_guard lock(mutex);
+      const auto same = std::ranges::find(deltas, delta.choice, &Delta::choice);
+      if (same == deltas.end()) {
+        deltas.push_back(std::move(delta));
+      } else {
+        same->text += delta.text;
+        std::ranges::move(delta.samples, std::back_inserter(same->samples));
+        same->finished = delta.finished;
+      }
+    }
+    wake.notify_one();
+  }
+
+  void OnDone(Outcome result) override {
+    {
+      const std::lock_guard lock(mutex);
+      outcome = std::move(result);
+      done = true;
+    }
+    wake.notify_one();
+  }
+};
+
+Stream::Stream(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+Stream::Stream(Stream&&) noexcept = default;
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  if (shared_ != nullptr) Cancel();
+  shared_ = std::move(other.shared_);
+  return *this;
+}
+
+Stream::~Stream() {
+  if (shared_ != nullptr) Cancel();
+}
+
+std::uint64_t Stream::id() const { return shared_->id; }
+
+std::optional<Delta> Stream::Next() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->wake.wait(lock, [this] { return shared_->done || !shared_->deltas.empty(); });
+  if (shared_->deltas.empty()) return std::nullopt;
+  Delta delta = std::move(shared_->deltas.front());
+  shared_->deltas.pop_front();
+  return delta;
+}
+
+bool Stream::Wait(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(shared_->mutex);
+  return shared_->wake.wait_for(lock, timeout,
+                                [this] { return shared_->done || !shared_->deltas.empty(); });
+}
+
+void Stream::Cancel() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->done) return;
+  }
+  shared_->cancel();
+}
+
+Result<Outcome> Stream::Finish() {
+  while (Next()) {
+  }
+  for (const Reply& reply : shared_->outcome.choices) {
+    if (reply.finish_reason == FinishReason::kError) return std::unexpected(reply.error);
+  }
+  return shared_->outcome;
+}
+
+const Outcome& Stream::outcome() const { return shared_->outcome; }
+
+struct Engine::Impl {
+  std::unique_ptr<LoadedModel> model;
+  std::unique_ptr<EngineLoop> loop;  // used on `thread` only, but for Check
+  std::shared_ptr<CommandQueue> commands = std::make_shared<CommandQueue>();
+  std::int64_t max_queue = 0;
+  std::atomic<std::int64_t> queued{0};  // submitted and not yet running
+  std::atomic<std::uint64_t> next_id{1};
+  std::atomic<bool> draining{false};
+  std::jthread thread;  // last: it ends before what it uses
+
+  void Run() {
+    while (auto batch = commands->Take(/*idle=*/loop->num_requests() == 0)) {
+      for (const CommandQueue::Command& command : *batch) command();
+      loop->Step();
+    }
+    loop->CancelAll();
+  }
+
+  // Runs `work` on the loop's thread and gives its result.
+  template <typename Work>
+  auto Ask(const Work& work) {
+    using Answer = decltype(work());
+    auto promise = std::make_shared<std::promise<Answer>>();
+    std::future<Answer> answer = promise->get_future();
+    commands->Post([promise, work] { promise->set_value(work()); });
+    return answer.get();
+  }
+};
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Result<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
+  const Result<LoadOptions> load = LoadOptionsOf(options);
+  if (!load) return std::unexpected(load.error());
+  auto impl = std::make_unique<Impl>();
+  Result<std::unique_ptr<LoadedModel>> model = LoadedModel::Load(options.model, *load);
+  if (!model) return std::unexpected(model.error());
+  impl->model = *std::move(model);
+  Result<std::unique_ptr<EngineLoop>> loop = EngineLoop::Create(
+      *impl->model,
+      {.max_requests = options.max_requests, .prompt_log_bytes = options.prompt_log_bytes});
+  if (!loop) return std::unexpected(loop.error());
+  impl->loop = *std::move(loop);
+  impl->max_queue = options.max_queue;
+  impl->thread = std::jthread([raw = impl.get()] { raw->Run(); });
+  return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+}
+
+Engine::~Engine() { impl_->commands->Close(); }
+
+Result<Stream> Engine::Submit(Request request) {
+  if (impl_->draining) return RuntimeError("engine", "", "is draining: it takes no more requests");
+  if (Status checked = impl_->loop->Check(request); !checked) {
+    return std::unexpected(checked.error());
+  }
+  if (impl_->queued.fetch_add(1) >= impl_->max_queue) {
+    impl_->queued.fetch_sub(1);
+    return RuntimeError(
+        "queue", "requests",
+        std::to_string(impl_->max_queue) + " are waiting already, the most that may (--max-queue)");
+  }
+  auto shared = std::make_shared<Stream::Shared>();
+  const std::uint64_t id = impl_->next_id.fetch_add(1);
+  shared->id = id;
+  EngineLoop* const loop = impl_->loop.get();
+  shared->left_queue = [impl = impl_.get()] { impl->queued.fetch_sub(1); };
+  shared->cancel = [weak = std::weak_ptr(impl_->commands), loop, id] {
+    if (const auto commands = weak.lock()) commands->Post([loop, id] { loop->Cancel(id); });
+  };
+  auto owned = std::make_shared<Request>(std::move(request));
+  const bool posted = impl_->commands->Post(
+      [loop, id, owned, shared] { loop->Submit(id, std::move(*owned), shared); });
+  if (!posted) return RuntimeError("engine", "", "is shutting down");
+  return Stream(std::move(shared));
+}
+
+void Engine::Drain() {
+  impl_->draining = true;
+  while (impl_->Ask([impl = impl_.get()] { return impl->loop->num_requests(); }) > 0) {
+  }
+}
+
+Snapshot Engine::TakeSnapshot(bool blocks) {
+  return impl_->Ask([impl = impl_.get(), blocks] { return impl->loop->TakeSnapshot(blocks); });
+}
+
+std::int64_t Engine::ResetCache() {
+  return impl_->Ask([impl = impl_.get()] { return impl->loop->ResetCache(); });
+}
+
+Result<std::vector<std::int32_t>> Engine::Tokenize(std::string_view text) const {
+  const Tokenizer& tokenizer = impl_->model->tokenizer();
+  auto tokens = tokenizer.Encode(text, SpecialTokens::kAsText);
+  if (tokens && tokenizer.add_bos() && tokenizer.bos() >= 0) {
+    tokens->insert(tokens->begin(), tokenizer.bos());
+  }
+  return tokens;
+}
+
+Result<Engine::Prompt> Engine::RenderChat(std::string_view messages_json,
+                                          std::string_view extra_json) const {
+  const Result<ChatTemplate>& chat_template = impl_->model->chat_template();
+  if (!chat_template) return std::unexpected(chat_template.error());
+  auto rendered = chat_template->RenderWithParts(impl_->model->tokenizer(), messages_json,
+                                                 extra_json, /*add_generation_prompt=*/true);
+  if (!rendered) return std::unexpected(rendered.error());
+  return Prompt{.tokens = std::move(rendered->tokens), .parts = std::move(rendered->parts)};
+}
+
+const LoadedModel& Engine::model() const { return *impl_->model; }
+
+}  // namespace folio

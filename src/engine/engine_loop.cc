@@ -1,0 +1,285 @@
+#include "engine/engine_loop.h"
+
+#include "engine/active_request.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace folio {
+namespace {
+
+std::int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double Seconds(std::int64_t from_ns, std::int64_t to_ns) {
+  return static_cast<double>(to_ns - from_ns) * 1e-9;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EngineLoop>> EngineLoop::Create(LoadedModel& model,
+                                                       const EngineLoopOptions& options) {
+  const auto floats = static_cast<std::size_t>(options.max_requests * model.config().vocab);
+  Result<AlignedBuffer> logits = AlignedBuffer::Create(floats * sizeof(float), "logits");
+  if (!logits) return std::unexpected(logits.error());
+  return std::unique_ptr<EngineLoop>(new EngineLoop(model, options, *std::move(logits)));
+}
+
+EngineLoop::EngineLoop(LoadedModel& model, const EngineLoopOptions& options, AlignedBuffer logits)
+    : model_(&model),
+      options_(options),
+      scheduler_(
+          {.max_batch_tokens = options.max_batch_tokens > 0 ? options.max_batch_tokens
+                                                            : model.options().max_batch_tokens,
+           .max_running = options.max_requests,
+           .aging_ns = options.aging_ns},
+          model.cache(), &model.trace()),
+      runner_(model),
+      prompt_log_(options.prompt_log_bytes, model.options().block_size),
+      logits_(std::move(logits)) {}
+
+EngineLoop::~EngineLoop() { CancelAll(); }
+
+Status EngineLoop::Check(const Request& request) const {
+  if (request.prompt.empty()) return UsageError("prompt", "", "is empty");
+  if (Status ids = CheckTokenIds(request.prompt, model_->config().vocab); !ids) return ids;
+  if (Status sampling = CheckSamplingParams(request.sampling); !sampling) return sampling;
+  const auto most_choices = std::min<std::int64_t>(options_.max_requests, kMostChoices);
+  if (request.choices < 1 || request.choices > most_choices) {
+    return UsageError("choices", "",
+                      std::to_string(request.choices) + " is not from 1 to " +
+                          std::to_string(most_choices) + " (--max-requests)");
+  }
+  const auto tokens = static_cast<std::int64_t>(request.prompt.size());
+  if (tokens >= model_->plan().context) {
+    return UsageError("prompt", "tokens",
+                      std::to_string(tokens) + " leave no room for a reply in the context of " +
+                          std::to_string(model_->plan().context) + " (--context)");
+  }
+  return scheduler_.CheckRoom(tokens);
+}
+
+void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<RequestSink> sink) {
+  auto active = std::make_unique<ActiveRequest>();
+  active->id = id;
+  active->request = std::move(request);
+  active->sink = std::move(sink);
+  active->submitted_ns = NowNs();
+  const Request& wants = active->request;
+  const auto prompt = static_cast<std::int64_t>(wants.prompt.size());
+  const std::int64_t room = std::min(model_->plan().context, scheduler_.LongestSequence()) - prompt;
+  active->most_tokens = wants.max_tokens < 0 ? room : std::min(room, wants.max_tokens);
+  active->outcome.id = id;
+  active->outcome.usage.prompt_tokens = prompt;
+  active->outcome.choices.resize(static_cast<std::size_t>(wants.choices));
+  active->choices.push_back(
+      std::make_unique<Choice>(wants, model_->tokenizer(), 0, active->most_tokens));
+
+  TokenChain chain = model_->NewChain(wants.cache_salt);
+  chain.Append(wants.prompt, RowKind::kPrompt);
+  Sequence sequence(id * kMostChoices, std::move(chain));
+  sequence.priority = wants.priority;
+  sequence.arrival_ns = active->submitted_ns;
+  sequence.choices = wants.choices;
+  sequence.blocks.retention = static_cast<Retention>(wants.retention);
+  sequence.blocks.retained_tokens = wants.retained_tokens;
+  ActiveRequest& kept = *requests_.emplace(id, std::move(active)).first->second;
+  // Check has refused what can't be added.
+  if (const auto added = scheduler_.Add(std::move(sequence)); !added) {
+    EndRequest(kept, FinishReason::kError, added.error(), nullptr);
+  }
+}
+
+void EngineLoop::Cancel(std::uint64_t id) {
+  const auto found = requests_.find(id);
+  if (found != requests_.end()) EndRequest(*found->second, FinishReason::kCancelled, {}, nullptr);
+}
+
+void EngineLoop::CancelAll() {
+  while (!requests_.empty()) Cancel(requests_.begin()->first);
+}
+
+bool EngineLoop::Step() {
+  if (scheduler_.empty()) return false;
+  folio::Step step = scheduler_.Schedule(NowNs());
+  NoteScheduled();
+  PrepareBlocks(step);
+  if (step.chunks.empty()) return true;
+  Compute(step);
+  for (const Chunk& chunk : step.chunks) scheduler_.Computed(chunk);
+  ++steps_;
+  DrawTokens(step);
+  return true;
+}
+
+EngineLoop::ActiveRequest& EngineLoop::Owner(const Sequence& sequence) {
+  return *requests_.at(sequence.id / kMostChoices);
+}
+
+void EngineLoop::NoteScheduled() {
+  for (const Sequence* sequence : scheduler_.running()) {
+    ActiveRequest& request = Owner(*sequence);
+    if (request.told_scheduled) continue;
+    request.told_scheduled = true;
+    request.scheduled_ns = sequence->scheduled_ns;
+    request.sink->OnScheduled();
+  }
+}
+
+// A sequence whose blocks the system gives no memory for ends here; the others go on.
+void EngineLoop::PrepareBlocks(folio::Step& step) {
+  for (std::size_t i = 0; i < step.chunks.size();) {
+    const Status prepared = runner_.Prepare(step.chunks[i].changes);
+    if (prepared) {
+      ++i;
+      continue;
+    }
+    Sequence& sequence = *step.chunks[i].sequence;
+    ActiveRequest& request = Owner(sequence);
+    Choice& choice = *request.choices[sequence.id % kMostChoices];
+    if (!request.started) {
+      EndRequest(request, FinishReason::kError, prepared.error(), &step);
+      continue;
+    }
+    choice.End(FinishReason::kError, prepared.error());
+    EndChoice(request, choice, sequence, &step);
+    Deliver(request);
+  }
+}
+
+void EngineLoop::Compute(const folio::Step& step) {
+  batch_.clear();
+  for (const Chunk& chunk : step.chunks) {
+    batch_.push_back(
+        {.blocks = &chunk.sequence->blocks,
+         .tokens = chunk.sequence->chain.tokens().subspan(static_cast<std::size_t>(chunk.first),
+                                                          static_cast<std::size_t>(chunk.rows)),
+         .first = chunk.first,
+         .stored_rows = chunk.stored_rows,
+         .logits = chunk.last ? LogitsOf::kLastRow : LogitsOf::kNoRow});
+  }
+  runner_.Run(batch_, reinterpret_cast<float*>(logits_.data()));
+}
+
+void EngineLoop::DrawTokens(const folio::Step& step) {
+  const auto vocab = static_cast<std::size_t>(model_->config().vocab);
+  auto* row = reinterpret_cast<float*>(logits_.data());
+  const std::int64_t now_ns = NowNs();
+  for (const Chunk& chunk : step.chunks) {
+    if (!chunk.last) continue;
+    const std::span<float> logits(row, vocab);
+    row += vocab;
+    Sequence& sequence = *chunk.sequence;
+    ActiveRequest& request = Owner(sequence);
+    if (request.started) {
+      Draw(request, *request.choices[sequence.id % kMostChoices], sequence, logits);
+    } else {
+      StartReplies(request, sequence, now_ns);
+      for (std::size_t i = 0; i < request.choices.size(); ++i) {
+        Sequence* const own = scheduler_.Find(request.id * kMostChoices + i);
+        Draw(request, *request.choices[i], *own, logits);
+      }
+    }
+    Deliver(request);
+  }
+}
+
+// The prompt is computed: every choice gets a sequence of its own.
+void EngineLoop::StartReplies(ActiveRequest& request, Sequence& sequence, std::int64_t now_ns) {
+  request.started = true;
+  request.first_token_ns = now_ns;
+  ExplainMiss(request, sequence);
+  for (int i = 1; i < request.request.choices; ++i) {
+    scheduler_.Fork(sequence, sequence.id + static_cast<SequenceId>(i));
+    request.choices.push_back(
+        std::make_unique<Choice>(request.request, model_->tokenizer(), i, request.most_tokens));
+  }
+}
+
+void EngineLoop::Draw(ActiveRequest& request, Choice& choice, Sequence& sequence,
+                      std::span<float> logits) {
+  if (request.most_tokens == 0) {
+    choice.End(FinishReason::kLength);
+  } else {
+    if (options_.on_logits) options_.on_logits(request.id, choice.index(), logits);
+    const std::int32_t token = choice.Draw(logits, sequence.chain.tokens());
+    if (!choice.finished()) scheduler_.Append(sequence, token);
+  }
+  if (choice.finished()) EndChoice(request, choice, sequence, nullptr);
+}
+
+// The choice has finished: its sequence leaves, its reply goes to the outcome.
+void EngineLoop::EndChoice(ActiveRequest& request, Choice& choice, Sequence& sequence,
+                           folio::Step* step) {
+  Usage& usage = request.outcome.usage;
+  usage.cached_tokens += sequence.cached_tokens;
+  if (choice.index() == 0 && sequence.blocks.computed > 0) RecordTokens(request, sequence);
+  usage.computed_tokens += sequence.computed_rows;
+  usage.generated_tokens += choice.generated();
+  Reply& reply = request.outcome.choices[static_cast<std::size_t>(choice.index())];
+  reply = choice.TakeReply();
+  Emit(&model_->trace(), {.request = sequence.id,
+                          .a = choice.generated(),
+                          .b = static_cast<std::int64_t>(reply.finish_reason),
+                          .type = EventType::kFinished});
+  scheduler_.Remove(sequence, step);
+  ++request.ended;
+}
+
+void EngineLoop::EndRequest(ActiveRequest& request, FinishReason reason, const Error& error,
+                            folio::Step* step) {
+  for (std::size_t i = 0; i < request.choices.size(); ++i) {
+    Choice& choice = *request.choices[i];
+    if (choice.finished()) continue;
+    choice.End(reason, error);
+    Sequence* const sequence = scheduler_.Find(request.id * kMostChoices + i);
+    if (sequence == nullptr) {  // it never got into the scheduler
+      request.outcome.choices[i] = choice.TakeReply();
+      continue;
+    }
+    EndChoice(request, choice, *sequence, step);
+  }
+  // Choices that never began end as the prompt did.
+  for (std::size_t i = request.choices.size(); i < request.outcome.choices.size(); ++i) {
+    request.outcome.choices[i].finish_reason = reason;
+    request.outcome.choices[i].error = error;
+  }
+  request.ended = request.outcome.choices.size();
+  Deliver(request);
+}
+
+// Hands over what is new, and the outcome if that was all.
+void EngineLoop::Deliver(ActiveRequest& request) {
+  for (const std::unique_ptr<Choice>& choice : request.choices) {
+    if (std::optional<Delta> delta = choice->TakeDelta()) request.sink->OnDelta(*std::move(delta));
+  }
+  if (request.ended < request.outcome.choices.size()) return;
+  const std::int64_t now_ns = NowNs();
+  Timings& timings = request.outcome.timings;
+  const std::int64_t scheduled = request.scheduled_ns < 0 ? now_ns : request.scheduled_ns;
+  const std::int64_t first = request.first_token_ns < 0 ? now_ns : request.first_token_ns;
+  timings.queued_seconds = Seconds(request.submitted_ns, scheduled);
+  timings.prefill_seconds = Seconds(scheduled, first);
+  timings.decode_seconds = Seconds(first, now_ns);
+  const Usage& usage = request.outcome.usage;
+  if (request.told_scheduled) prompt_tokens_ += static_cast<std::uint64_t>(usage.prompt_tokens);
+  cached_tokens_ += static_cast<std::uint64_t>(usage.cached_tokens);
+  computed_tokens_ += static_cast<std::uint64_t>(usage.computed_tokens);
+  generated_tokens_ += static_cast<std::uint64_t>(usage.generated_tokens);
+  if (!request.told_scheduled) request.sink->OnScheduled();
+  request.sink->OnDone(std::move(request.outcome));
+  requests_.erase(request.id);
+}
+
+std::string EngineLoop::CheckIntegrity() const {
+  std::vector<const SequenceBlocks*> blocks;
+  for (const Sequence* sequence : scheduler_.All()) blocks.push_back(&sequence->blocks);
+  return model_->cache().CheckIntegrity(blocks);
+}
+
+}  // namespace folio

@@ -1,0 +1,112 @@
+// The engine's one loop, a step at a time: schedule, make room, compute, draw, publish. Runs on one
+// thread; folio/engine.h puts a queue in front of it.
+#ifndef FOLIO_ENGINE_ENGINE_LOOP_H_
+#define FOLIO_ENGINE_ENGINE_LOOP_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/batch_runner.h"
+#include "engine/choice.h"
+#include "engine/loaded_model.h"
+#include "folio/engine.h"
+#include "kvcache/prompt_log.h"
+#include "scheduler/scheduler.h"
+
+namespace folio {
+
+// Receives what comes of a request, on the loop's thread.
+class RequestSink {
+ public:
+  RequestSink() = default;
+  RequestSink(const RequestSink&) = delete;
+  RequestSink& operator=(const RequestSink&) = delete;
+  virtual ~RequestSink() = default;
+
+  virtual void OnScheduled() {}  // it left the queue: once, and always before OnDone
+  virtual void OnDelta(Delta delta) = 0;
+  virtual void OnDone(Outcome outcome) = 0;
+};
+
+// A request's choice i is the sequence with id request * kMostChoices + i: what events name.
+inline constexpr SequenceId kMostChoices = 1024;
+
+struct EngineLoopOptions {
+  std::int64_t max_requests = 64;     // sequences that run together
+  std::int64_t max_batch_tokens = 0;  // rows of a step, at most the model's; 0 = the model's
+  std::int64_t aging_ns = 30'000'000'000;
+  std::uint64_t prompt_log_bytes = 0;
+  // Sees the logits of every token before it is drawn, and may change them: for tests.
+  std::function<void(std::uint64_t request, int choice, std::span<float> logits)> on_logits;
+};
+
+class EngineLoop {
+ public:
+  // `model` must outlive the loop. Its max_logit_rows is at least max_requests.
+  static Result<std::unique_ptr<EngineLoop>> Create(LoadedModel& model,
+                                                    const EngineLoopOptions& options);
+  ~EngineLoop();
+  EngineLoop(const EngineLoop&) = delete;
+  EngineLoop& operator=(const EngineLoop&) = delete;
+
+  // Refuses what Submit must not get, with the reason. May be called from any thread.
+  Status Check(const Request& request) const;
+
+  // Takes a request that passed Check. `id` must be new and not 0.
+  void Submit(std::uint64_t id, Request request, std::shared_ptr<RequestSink> sink);
+  // Ends a request if it still runs or waits; its full blocks stay in the cache.
+  void Cancel(std::uint64_t id);
+  // Ends all of them so.
+  void CancelAll();
+
+  // Computes one step. False if there was nothing to do.
+  bool Step();
+
+  std::size_t num_requests() const { return requests_.size(); }
+  Snapshot TakeSnapshot(bool blocks) const;
+  std::int64_t ResetCache() { return model_->cache().pool().DropCached(); }
+  const Scheduler& scheduler() const { return scheduler_; }
+  // Empty, or what is wrong with the blocks.
+  std::string CheckIntegrity() const;
+
+ private:
+  struct ActiveRequest;
+  EngineLoop(LoadedModel& model, const EngineLoopOptions& options, AlignedBuffer logits);
+
+  void NoteScheduled();
+  void PrepareBlocks(folio::Step& step);
+  void Compute(const folio::Step& step);
+  void DrawTokens(const folio::Step& step);
+  void StartReplies(ActiveRequest& request, Sequence& sequence, std::int64_t now_ns);
+  void Draw(ActiveRequest& request, Choice& choice, Sequence& sequence, std::span<float> logits);
+  void EndChoice(ActiveRequest& request, Choice& choice, Sequence& sequence, folio::Step* step);
+  void EndRequest(ActiveRequest& request, FinishReason reason, const Error& error,
+                  folio::Step* step);
+  void Deliver(ActiveRequest& request);
+  void ExplainMiss(ActiveRequest& request, const Sequence& sequence);
+  void RecordTokens(const ActiveRequest& request, const Sequence& sequence);
+  ActiveRequest& Owner(const Sequence& sequence);
+
+  LoadedModel* model_;
+  EngineLoopOptions options_;
+  Scheduler scheduler_;
+  BatchRunner runner_;
+  PromptLog prompt_log_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<ActiveRequest>> requests_;
+  AlignedBuffer logits_;  // [max_requests, vocab]
+  std::vector<BatchChunk> batch_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t prompt_tokens_ = 0;  // of requests that ran, as the three below
+  std::uint64_t cached_tokens_ = 0;
+  std::uint64_t computed_tokens_ = 0;
+  std::uint64_t generated_tokens_ = 0;
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_ENGINE_ENGINE_LOOP_H_

@@ -1,0 +1,114 @@
+// What the loop tells about itself: why a prompt missed, and its state at one moment.
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/active_request.h"
+#include "engine/engine_loop.h"
+
+namespace folio {
+namespace {
+
+std::string Hex(const BlockHash& hash) {
+  static constexpr std::array<char, 17> kDigits = {"0123456789abcdef"};
+  std::string text;
+  for (const std::uint8_t byte : hash) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+RequestSnapshot SnapshotOf(const Sequence& sequence) {
+  RequestSnapshot snapshot{.id = sequence.id / kMostChoices,
+                           .choice = static_cast<int>(sequence.id % kMostChoices),
+                           .state = sequence.state == SequenceState::kWaiting ? "waiting"
+                                    : sequence.waits_for != 0 ? "waiting for a block in flight"
+                                                              : "running",
+                           .tokens = sequence.chain.size(),
+                           .computed = sequence.blocks.computed,
+                           .block_tables = sequence.blocks.tables};
+  return snapshot;
+}
+
+std::vector<BlockSnapshot> BlocksOf(const BlockPool& pool) {
+  std::vector<BlockSnapshot> blocks;
+  for (BlockId id = 0; id < pool.num_blocks(); ++id) {
+    const KvBlock& block = pool.block(id);
+    if (block.ref_cnt == 0 && !block.hashed) continue;
+    blocks.push_back({.id = id,
+                      .ref_count = block.ref_cnt,
+                      .hashed = block.hashed,
+                      .hash = block.hashed ? Hex(block.block_hash) : std::string(),
+                      .group = block.group});
+  }
+  return blocks;
+}
+
+}  // namespace
+
+void EngineLoop::ExplainMiss(ActiveRequest& request, const Sequence& sequence) {
+  MissReport& report = request.outcome.cache;
+  report.prompt_tokens = sequence.prompt_tokens;
+  report.cached_tokens = sequence.cached_tokens;
+  if (!model_->options().prefix_cache) return;
+  const auto blocks =
+      static_cast<std::size_t>(sequence.prompt_tokens / model_->options().block_size);
+  report = prompt_log_.Explain(sequence.chain.root(), request.request.prompt,
+                               sequence.chain.hashes().first(blocks), request.request.parts,
+                               sequence.cached_tokens);
+  RecordTokens(request, sequence);
+  if (report.cause == MissCause::kFullHit) return;
+  Emit(&model_->trace(), {.request = sequence.id,
+                          .a = report.matched_tokens,
+                          .b = sequence.prompt_tokens,
+                          .type = EventType::kMissed});
+}
+
+void EngineLoop::RecordTokens(const ActiveRequest& request, const Sequence& sequence) {
+  if (!model_->options().prefix_cache) return;
+  std::vector<PromptPart> parts = request.request.parts;
+  if (sequence.chain.size() > sequence.prompt_tokens) {
+    parts.push_back({.label = "reply", .first_token = sequence.prompt_tokens});
+  }
+  prompt_log_.Record(request.id, sequence.chain.root(), sequence.chain.tokens(),
+                     sequence.chain.hashes(), parts);
+}
+
+Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
+  const MemoryPlan& plan = model_->plan();
+  const BlockPool& pool = model_->cache().pool();
+  const BlockPoolStats stats = pool.stats();
+  const Trace& trace = model_->trace();
+  Snapshot snapshot{.memory = {.budget_bytes = plan.budget_bytes,
+                               .weights_bytes = plan.weights_bytes,
+                               .kv_bytes = plan.kv_bytes,
+                               .kv_index_bytes = plan.kv_index_bytes,
+                               .workspace_bytes = plan.workspace_bytes,
+                               .program_bytes = plan.program_bytes,
+                               .total_bytes = plan.total_bytes()},
+                    .block_size = model_->options().block_size,
+                    .num_groups = model_->cache().num_groups(),
+                    .block_bytes = model_->kv_layout().block_bytes,
+                    .context = plan.context,
+                    .blocks_total = stats.total,
+                    .blocks_used = stats.used,
+                    .blocks_cached = stats.cached,
+                    .blocks_free = stats.free,
+                    .steps = steps_,
+                    .prompt_tokens = prompt_tokens_,
+                    .cached_tokens = cached_tokens_,
+                    .computed_tokens = computed_tokens_,
+                    .generated_tokens = generated_tokens_,
+                    .preemptions = trace.totals(EventType::kPreempted).count,
+                    .evictions = trace.totals(EventType::kEvicted).count};
+  for (const Sequence* sequence : scheduler_.All()) {
+    snapshot.requests.push_back(SnapshotOf(*sequence));
+  }
+  if (blocks) snapshot.blocks = BlocksOf(pool);
+  snapshot.integrity = CheckIntegrity();
+  return snapshot;
+}
+
+}  // namespace folio

@@ -1,0 +1,224 @@
+// Faults and edges of a request's life: each ends that request with a clear error and leaves the
+// pool whole.
+#include "engine/engine_loop.h"
+
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/engine_testing.h"
+
+namespace folio {
+namespace {
+
+using testing::HasSubstr;
+
+class EngineLoopTest : public testing::Test {
+ protected:
+  EngineLoopTest() : file_(TinyModelSpec{}) {}
+
+  void Open(LoadOptions options, EngineLoopOptions loop_options = {}) {
+    if (options.pool == PoolSize::kOneContext) {
+      options.pool = PoolSize::kGiven;
+      options.num_blocks = 64;
+    }
+    options.threads = 1;
+    options.context = 256;
+    options.max_logit_rows = loop_options.max_requests;
+    model_ = LoadOrFail(file_.path(), options);
+    ASSERT_NE(model_, nullptr);
+    auto loop = EngineLoop::Create(*model_, loop_options);
+    ASSERT_TRUE(loop.has_value());
+    loop_ = *std::move(loop);
+  }
+
+  static Request Greedy(std::vector<TokenId> prompt, std::int64_t max_tokens) {
+    return {.prompt = std::move(prompt),
+            .sampling = {.temperature = 0.0F},
+            .max_tokens = max_tokens,
+            .ignore_end_tokens = true};
+  }
+
+  std::shared_ptr<CollectingSink> Submit(const Request& request) {
+    EXPECT_TRUE(loop_->Check(request).has_value());
+    auto sink = std::make_shared<CollectingSink>();
+    loop_->Submit(++last_id_, request, sink);
+    return sink;
+  }
+
+  void RunAll() {
+    while (loop_->Step()) {
+    }
+  }
+
+  void ExpectWhole() {
+    EXPECT_EQ(loop_->CheckIntegrity(), "");
+    EXPECT_EQ(model_->cache().pool().num_free(), model_->cache().pool().num_blocks());
+    EXPECT_EQ(loop_->num_requests(), 0U);
+  }
+
+  TinyModelFile file_;
+  std::unique_ptr<LoadedModel> model_;
+  std::unique_ptr<EngineLoop> loop_;
+  std::uint64_t last_id_ = 0;
+};
+
+TEST_F(EngineLoopTest, CancellingAtEveryStepLeavesThePoolWhole) {
+  Open({}, {.max_batch_tokens = 16});
+  for (int steps = 0; steps < 14; ++steps) {
+    model_->cache().pool().DropCached();
+    const auto sink = Submit(Greedy(TestPrompt(70), 8));
+    const auto other = Submit(Greedy(TestPrompt(70), 3));
+    for (int i = 0; i < steps; ++i) loop_->Step();
+    loop_->Cancel(last_id_ - 1);
+    ASSERT_TRUE(sink->outcome.has_value());
+    RunAll();
+    ASSERT_TRUE(other->outcome.has_value());
+    EXPECT_EQ(other->outcome->choices[0].samples.size(), 3U) << steps;
+    ExpectWhole();
+  }
+}
+
+TEST_F(EngineLoopTest, NanLogitsEndTheirRequestOnly) {
+  EngineLoopOptions options;
+  options.on_logits = [](std::uint64_t request, int, std::span<float> logits) {
+    if (request == 1) logits[3] = std::numeric_limits<float>::quiet_NaN();
+  };
+  Open({}, options);
+  const auto bad = Submit(Greedy(TestPrompt(20), 5));
+  const auto good = Submit(Greedy(TestPrompt(20), 5));
+  RunAll();
+  ASSERT_TRUE(bad->outcome && good->outcome);
+  EXPECT_EQ(bad->outcome->choices[0].finish_reason, FinishReason::kError);
+  EXPECT_NE(bad->outcome->choices[0].error.Message(), "");
+  EXPECT_EQ(good->outcome->choices[0].samples.size(), 5U);
+  ExpectWhole();
+}
+
+TEST_F(EngineLoopTest, ABlockThatGetsNoMemoryEndsItsRequestWithAnError) {
+  bool full = false;
+  LoadOptions options;
+  options.kv_commit = [&full](std::byte*, std::size_t) { return full ? ENOMEM : 0; };
+  Open(options);
+  full = true;
+  const auto refused = Submit(Greedy(TestPrompt(40), 4));
+  RunAll();
+  ASSERT_TRUE(refused->outcome.has_value());
+  EXPECT_EQ(refused->outcome->choices[0].finish_reason, FinishReason::kError);
+  EXPECT_THAT(refused->outcome->choices[0].error.Message(), HasSubstr("KV cache"));
+  ExpectWhole();
+  full = false;
+  const auto later = Submit(Greedy(TestPrompt(40), 4));
+  RunAll();
+  EXPECT_EQ(later->outcome->choices[0].samples.size(), 4U);
+  ExpectWhole();
+}
+
+TEST_F(EngineLoopTest, EndingTheLoopInTheMiddleOfAPromptCancelsIt) {
+  Open({}, {.max_batch_tokens = 8});
+  const auto sink = Submit(Greedy(TestPrompt(100), 4));
+  loop_->Step();
+  loop_->Step();
+  loop_.reset();
+  ASSERT_TRUE(sink->outcome.has_value());
+  EXPECT_EQ(sink->outcome->choices[0].finish_reason, FinishReason::kCancelled);
+  EXPECT_EQ(model_->cache().CheckIntegrity({}), "");
+  EXPECT_EQ(model_->cache().pool().num_free(), model_->cache().pool().num_blocks());
+}
+
+TEST_F(EngineLoopTest, ACancelledPromptLeavesWhatItComputedInTheCache) {
+  Open({}, {.max_batch_tokens = 32});
+  Submit(Greedy(TestPrompt(100), 4));
+  loop_->Step();
+  loop_->Step();
+  loop_->Cancel(1);
+  const auto again = Submit(Greedy(TestPrompt(100), 1));
+  RunAll();
+  EXPECT_EQ(again->outcome->usage.cached_tokens, 64);
+}
+
+TEST_F(EngineLoopTest, CachedTokensGoUpInWholeBlocksAndStopOneShortOfThePrompt) {
+  Open({});
+  Submit(Greedy(TestPrompt(128), 1));
+  RunAll();
+  for (const auto& [length, cached] :
+       {std::pair{128, 127}, {127, 112}, {113, 112}, {112, 111}, {17, 16}, {16, 15}, {15, 0}}) {
+    const auto sink = Submit(Greedy(TestPrompt(length), 1));
+    RunAll();
+    EXPECT_EQ(sink->outcome->usage.cached_tokens, cached) << length;
+    EXPECT_EQ(sink->outcome->usage.computed_tokens, length - cached) << length;
+  }
+}
+
+TEST_F(EngineLoopTest, ChoicesShareTheirPrompt) {
+  Open({});
+  Request request = Greedy(TestPrompt(40), 6);
+  request.choices = 4;
+  request.sampling = {.temperature = 1.5F, .seed = 3};
+  const auto sink = Submit(request);
+  RunAll();
+  ASSERT_TRUE(sink->outcome.has_value());
+  EXPECT_EQ(sink->outcome->usage.computed_tokens, 40 + 4 * 5);
+  EXPECT_EQ(sink->outcome->usage.generated_tokens, 24);
+  EXPECT_NE(sink->outcome->choices[0].text, sink->outcome->choices[1].text);
+  ExpectWhole();
+}
+
+TEST_F(EngineLoopTest, SaltsKeepTenantsApart) {
+  Open({});
+  Request request = Greedy(TestPrompt(64), 1);
+  request.cache_salt = "a";
+  Submit(request);
+  RunAll();
+  request.cache_salt = "b";
+  const auto other = Submit(request);
+  RunAll();
+  EXPECT_EQ(other->outcome->usage.cached_tokens, 0);
+  const auto same = Submit(request);
+  RunAll();
+  EXPECT_EQ(same->outcome->usage.cached_tokens, 63);
+}
+
+TEST_F(EngineLoopTest, WhatCannotBeServedIsRefusedByName) {
+  Open({});
+  const auto why = [&](const Request& request) {
+    const Status status = loop_->Check(request);
+    return status ? std::string() : status.error().Message();
+  };
+  EXPECT_THAT(why(Greedy({}, 1)), HasSubstr("empty"));
+  EXPECT_THAT(why(Greedy({1, 288}, 1)), HasSubstr("token 288"));
+  EXPECT_THAT(why(Greedy(TestPrompt(256), 1)), HasSubstr("256"));
+  Request request = Greedy(TestPrompt(4), 1);
+  request.choices = 65;
+  EXPECT_THAT(why(request), HasSubstr("choices"));
+  request = Greedy(TestPrompt(4), 1);
+  request.sampling.top_p = 2.0F;
+  EXPECT_THAT(why(request), HasSubstr("top"));
+}
+
+TEST_F(EngineLoopTest, TenThousandRequestsLeaveNothingBehind) {
+  LoadOptions options;
+  options.pool = PoolSize::kGiven;
+  options.num_blocks = 20;
+  Open(options, {.max_requests = 8});
+  int finished = 0;
+  for (int i = 0; i < 10000; ++i) {
+    Submit(Greedy(TestPrompt(8 + i % 50, i % 7), 1 + i % 3));
+    if (i % 8 == 7) RunAll();
+    finished += static_cast<int>(loop_->num_requests() == 0);
+  }
+  RunAll();
+  EXPECT_GT(finished, 1000);
+  const BlockPoolStats stats = model_->cache().pool().stats();
+  EXPECT_EQ(stats.free + stats.cached, stats.total);
+  ExpectWhole();
+}
+
+}  // namespace
+}  // namespace folio

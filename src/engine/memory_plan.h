@@ -1,0 +1,55 @@
+// Where the memory goes: planned before anything is reserved, and an upper bound from then on.
+#ifndef FOLIO_ENGINE_MEMORY_PLAN_H_
+#define FOLIO_ENGINE_MEMORY_PLAN_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "base/error.h"
+#include "kvcache/kv_sizing.h"
+
+namespace folio {
+
+struct MemoryPlan {
+  std::uint64_t budget_bytes = 0;
+  std::uint64_t weights_bytes = 0;
+  std::uint64_t kv_bytes = 0;         // num_blocks blocks
+  std::uint64_t kv_index_bytes = 0;   // who holds which block, hashes, recent prompts
+  std::uint64_t workspace_bytes = 0;  // activations of a step, logits
+  std::uint64_t program_bytes = 0;    // code, tokenizer, chat template, threads
+  std::int64_t num_blocks = 0;
+  std::int64_t context = 0;  // most tokens of one sequence
+
+  std::uint64_t total_bytes() const {
+    return weights_bytes + kv_bytes + kv_index_bytes + workspace_bytes + program_bytes;
+  }
+};
+
+// How large the pool of KV blocks is.
+enum class PoolSize : std::uint8_t {
+  kOneContext,  // one sequence of the whole context: commands that run one
+  kBudget,      // what the budget leaves
+  kGiven,       // MemoryRequest::num_blocks
+};
+
+struct MemoryRequest {
+  std::uint64_t memory = 0;  // bytes; 0 = what the machine (its cgroup) has free
+  bool context_is_given = false;
+  std::int64_t context = 0;
+  PoolSize pool = PoolSize::kOneContext;
+  std::int64_t num_blocks = 0;  // of kGiven
+  std::int64_t max_batch_tokens = 0;
+  std::uint64_t weights_bytes = 0;
+  std::uint64_t program_bytes = 0;
+  std::uint64_t fixed_index_bytes = 0;
+  // Bytes of a step's buffers, for a context.
+  std::function<std::uint64_t(std::int64_t context)> workspace_bytes;
+};
+
+// Fits the parts into the budget: the context is halved until they do, unless it was given. A
+// runtime error with all the numbers if they can't.
+Result<MemoryPlan> PlanMemory(const MemoryRequest& request, const KvLayout& layout);
+
+}  // namespace folio
+
+#endif  // FOLIO_ENGINE_MEMORY_PLAN_H_

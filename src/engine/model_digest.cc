@@ -1,0 +1,86 @@
+#include "engine/model_digest.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace folio {
+namespace {
+
+constexpr std::size_t kSampleBytes = 4096;
+
+// Each value is written with its length or its type before it, so that no two contents give the
+// same bytes. Integers are little-endian.
+class Digest {
+ public:
+  Digest() : context_(EVP_MD_CTX_new()) {
+    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
+  }
+
+  void Bytes(std::span<const std::byte> bytes) {
+    EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
+  }
+  void Add(std::uint64_t value) { Bytes(std::as_bytes(std::span(&value, 1))); }
+  void Add(std::int64_t value) { Add(static_cast<std::uint64_t>(value)); }
+  void Add(double value) { Add(std::bit_cast<std::uint64_t>(value)); }
+  void Add(bool value) { Add(std::uint64_t{value}); }
+  void Add(std::string_view text) {
+    Add(std::uint64_t{text.size()});
+    Bytes(std::as_bytes(std::span(text)));
+  }
+  template <typename T>
+  void Add(const std::vector<T>& list) {
+    Add(std::uint64_t{list.size()});
+    for (const auto& item : list) Add(T(item));
+  }
+  void Add(const GgufValue& value) {
+    Add(std::uint64_t{value.index()});
+    std::visit([this](const auto& held) { Add(held); }, value);
+  }
+
+  std::string Finish() {
+    std::string digest(32, '\0');
+    EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+    return digest;
+  }
+
+ private:
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> context_;
+};
+
+void AddTensor(const GgufTensor& tensor, Digest& digest) {
+  digest.Add(tensor.name);
+  digest.Add(static_cast<std::uint64_t>(tensor.type));
+  digest.Add(tensor.dims);
+  const std::size_t middle = (tensor.data.size() / 2) & ~(kSampleBytes - 1);
+  digest.Bytes(tensor.data.subspan(middle, std::min(kSampleBytes, tensor.data.size() - middle)));
+}
+
+}  // namespace
+
+std::string ModelDigest(const Gguf& file) {
+  Digest digest;
+  for (const auto& [key, value] : file.metadata()) {
+    if (key.starts_with("split.")) continue;
+    digest.Add(std::string_view(key));
+    digest.Add(value);
+  }
+  std::vector<const GgufTensor*> tensors;
+  for (const GgufTensor& tensor : file.tensors()) tensors.push_back(&tensor);
+  std::ranges::sort(tensors, {}, &GgufTensor::name);
+  for (const GgufTensor* tensor : tensors) AddTensor(*tensor, digest);
+  return digest.Finish();
+}
+
+}  // namespace folio
