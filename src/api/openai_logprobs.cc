@@ -1,0 +1,112 @@
+#include "api/openai_logprobs.h"
+
+#include <algorithm>
+#include <string>
+
+#include "formats/utf8.h"
+
+namespace folio {
+namespace {
+
+// The samples whose bytes begin inside the text. Vocabularies that put a space before each word
+// have one byte more at the start than the text shows.
+std::span<const Sample> ShownSamples(const Reply& reply, const TokenBytes& bytes) {
+  std::size_t begin = 0;
+  bool first = true;
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < reply.samples.size() && begin < reply.text.size(); ++i) {
+    const std::string_view piece = bytes(reply.samples[i].token);
+    if (piece.empty()) continue;
+    begin += piece.size();
+    if (first && piece.front() == ' ' && !reply.text.starts_with(' ')) --begin;
+    first = false;
+    shown = i + 1;
+  }
+  return std::span(reply.samples).first(shown);
+}
+
+ApiJson BytesJson(std::string_view bytes) {
+  ApiJson list = ApiJson::array();
+  for (const char byte : bytes) list.push_back(static_cast<unsigned char>(byte));
+  return list;
+}
+
+// Whole characters as they are, other bytes as U+FFFD.
+std::string Repaired(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t valid = ValidUtf8Prefix(bytes);
+    text += bytes.substr(0, valid);
+    if (valid == bytes.size()) break;
+    text += "\xef\xbf\xbd";
+    bytes.remove_prefix(valid + 1);
+  }
+  return text;
+}
+
+std::string Spelled(std::string_view bytes) {
+  if (IsValidUtf8(bytes)) return std::string(bytes);
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string text = "bytes:";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += "\\x";
+    text += kHex[byte >> 4];
+    text += kHex[byte & 15];
+  }
+  return text;
+}
+
+ApiJson ChatEntry(std::int32_t token, float logprob, const TokenBytes& bytes) {
+  const std::string_view piece = bytes(token);
+  return {{"token", Repaired(piece)}, {"logprob", logprob}, {"bytes", BytesJson(piece)}};
+}
+
+std::size_t CountCharacters(std::string_view bytes) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      bytes, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+ApiJson ChatLogprobs(const Reply& reply, const TokenBytes& bytes) {
+  ApiJson content = ApiJson::array();
+  for (const Sample& sample : ShownSamples(reply, bytes)) {
+    ApiJson entry = ChatEntry(sample.token, sample.logprob, bytes);
+    entry["top_logprobs"] = ApiJson::array();
+    for (const TokenLogprob& other : sample.top) {
+      entry["top_logprobs"].push_back(ChatEntry(other.token, other.logprob, bytes));
+    }
+    content.push_back(std::move(entry));
+  }
+  return {{"content", std::move(content)}, {"refusal", nullptr}};
+}
+
+ApiJson CompletionLogprobs(const Reply& reply, const TokenBytes& bytes) {
+  ApiJson tokens = ApiJson::array();
+  ApiJson logprobs = ApiJson::array();
+  ApiJson tops = ApiJson::array();
+  ApiJson offsets = ApiJson::array();
+  std::size_t offset = 0;
+  for (const Sample& sample : ShownSamples(reply, bytes)) {
+    const std::string_view piece = bytes(sample.token);
+    ApiJson top = ApiJson::object();
+    for (const TokenLogprob& other : sample.top) {
+      // The same spelling twice (a control token and an empty one): the more probable stays.
+      top.emplace(Spelled(bytes(other.token)), other.logprob);
+    }
+    tokens.push_back(Spelled(piece));
+    logprobs.push_back(sample.logprob);
+    tops.push_back(std::move(top));
+    offsets.push_back(offset);
+    const bool space_dropped =
+        offsets.size() == 1 && piece.starts_with(' ') && !reply.text.starts_with(' ');
+    offset += CountCharacters(piece) - (space_dropped ? 1 : 0);
+  }
+  return {{"tokens", std::move(tokens)},
+          {"token_logprobs", std::move(logprobs)},
+          {"top_logprobs", std::move(tops)},
+          {"text_offset", std::move(offsets)}};
+}
+
+}  // namespace folio

@@ -1,0 +1,24 @@
+// OpenAI's chat completions and completions as requests. Field by field:
+//   * read: model, messages or prompt, tools, tool_choice, max_tokens, max_completion_tokens,
+//     temperature, top_p, n, stop, seed, logprobs, top_logprobs, presence_penalty,
+//     frequency_penalty, stream, prompt_cache_retention; and Folio's own top_k, min_p,
+//     repeat_penalty, priority (higher runs sooner), cache_salt, chat_template_kwargs;
+//   * refused unless neutral, since nothing here could keep what they promise: forced tool choices,
+//     strict tools, response_format, logit_bias, functions, audio, echo, suffix, best_of;
+//   * unknown ones pass.
+// An error names the field by its JSON path.
+#ifndef FOLIO_API_OPENAI_REQUEST_H_
+#define FOLIO_API_OPENAI_REQUEST_H_
+
+#include "api/api_request.h"
+#include "api/json.h"
+#include "base/error.h"
+
+namespace folio {
+
+Result<ApiRequest> ParseChatCompletion(const ApiJson& body);
+Result<ApiRequest> ParseCompletion(const ApiJson& body);
+
+}  // namespace folio
+
+#endif  // FOLIO_API_OPENAI_REQUEST_H_
