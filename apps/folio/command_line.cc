@@ -72,6 +72,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   Action action;
   AddChat(app, action);
   AddRun(app, action);
+  AddBatch(app, action);
   AddPull(app, action);
   AddModels(app, action);
   AddShow(app, action);

@@ -12,6 +12,7 @@ namespace folio {
 
 using Action = std::function<Status()>;
 
+void AddBatch(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 void AddChat(CLI::App& app, Action& action);
 void AddLogits(CLI::App& app, Action& action);

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from cli_checks import refused
 
-COMMANDS = ["chat", "run", "pull", "models", "show", "tokenize", "logits", "perplexity", "bench", "verify"]
+COMMANDS = ["chat", "run", "batch", "pull", "models", "show", "tokenize", "logits", "perplexity", "bench", "verify"]
 ENGINE = ["--threads", "--memory", "--context", "--block-size", "--kv-type", "--numerics", "--max-batch-tokens",
           "--max-requests", "--no-prefix-cache"]
 SAMPLING = ["--temperature", "--top-k", "--top-p", "--min-p", "--seed", "--max-tokens", "--stop", "--repeat-penalty",
@@ -25,7 +25,7 @@ def test_every_command_is_listed(folio, command):
     assert f"  {command} " in folio("--help").out
 
 
-@pytest.mark.parametrize("command", ["chat", "run", "logits", "perplexity", "bench", "verify"])
+@pytest.mark.parametrize("command", ["chat", "run", "batch", "logits", "perplexity", "bench", "verify"])
 def test_engine_options_have_one_name_everywhere(folio, command):
     text = folio(command, "--help").out
     assert [name for name in ENGINE if name not in text] == []
@@ -70,6 +70,8 @@ def test_sampling_options_have_the_apis_names(folio, command):
     (["run", "--prompt", "x", "--numerics", "int9"], ["--numerics", "int9"]),
     (["run", "--prompt", "x", "--numerics", "int8,int16"], ["--numerics", "int8,int16"]),
     (["run", "--prompt", "x", "--max-batch-tokens", "0"], ["--max-batch-tokens", "0"]),
+    (["batch"], ["IN"]),
+    (["batch", "in.jsonl"], ["--out"]),
     (["tokenize"], ["tokenize", "--text"]),
     (["logits", "--out", "x.npy"], ["--tokens"]),
     (["logits", "--tokens", "1"], ["--out"]),
