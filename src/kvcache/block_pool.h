@@ -108,7 +108,7 @@ class BlockPool {
   std::array<FreeBlockQueue, kRetentions> hashed_;  // each by freed_at_ns
   std::int64_t num_free_ = 0;
   std::int64_t now_ns_ = 0;
-  std::int64_t last_freed_ns_ = 0;
+  std::int64_t last_freed_ns_ = -1;
   std::uint64_t request_ = 0;
   Trace* trace_ = nullptr;
 };

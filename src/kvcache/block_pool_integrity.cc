@@ -31,6 +31,7 @@ std::string BlockPool::CheckQueue(const FreeBlockQueue& queue, bool hashed, Rete
     }
     block = block->next_free == kNoBlock ? nullptr : &this->block(block->next_free);
   }
+  if (prev != queue.tail()) return "a free queue's end is not its last block";
   return length == queue.size() ? "" : "a free queue's size and its length differ";
 }
 

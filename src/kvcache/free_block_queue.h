@@ -47,8 +47,9 @@ class FreeBlockQueue {
   explicit FreeBlockQueue(KvBlock* blocks) : blocks_(blocks) {}
 
   std::int64_t size() const { return size_; }
-  // Null if empty.
+  // Both null if empty.
   const KvBlock* head() const { return head_ == kNoBlock ? nullptr : &blocks_[head_]; }
+  const KvBlock* tail() const { return tail_ == kNoBlock ? nullptr : &blocks_[tail_]; }
 
   void PushFront(KvBlock& block);
   void PushBack(KvBlock& block);
