@@ -1,5 +1,7 @@
 #include "kvcache/kv_sizing.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace folio {
@@ -34,11 +36,87 @@ TEST(KvSizingTest, AUniformModelIsOneGroupAndABlockIsItsTokensTimesBytesPerToken
   }
 }
 
+// Gemma 3 270M: 18 layers with one KV head of 256, every sixth sees everything, the others 512.
+KvSpec Gemma3_270M() {
+  KvSpec spec = Uniform(18, 1, 256);
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) spec.layers[i].window = i % 6 == 5 ? 0 : 512;
+  return spec;
+}
+
+TEST(KvSizingTest, Gemma3HasSixGroupsOfThreeLayersWithoutPadding) {
+  const Result<KvLayout> layout = LayOutKvBlock(Gemma3_270M(), KvType::kBf16, 16);
+  ASSERT_TRUE(layout.has_value());
+  ASSERT_EQ(layout->groups.size(), 6U);
+  EXPECT_EQ(layout->block_bytes, 3U * 2 * 256 * 2 * 16);
+  EXPECT_EQ(layout->padding_bytes, 0U);
+  int full = 0;
+  for (const KvGroup& group : layout->groups) {
+    EXPECT_EQ(group.layers.size(), 3U);
+    if (group.window == 0) ++full;
+  }
+  EXPECT_EQ(full, 1);
+}
+
+TEST(KvSizingTest, ALongContextCostsWhatTheGroupsSay) {
+  // 32,768 tokens in chunks of 512: 2,048 blocks of the full group, 65 of each of the other five.
+  const Result<KvLayout> layout = LayOutKvBlock(Gemma3_270M(), KvType::kBf16, 16);
+  ASSERT_TRUE(layout.has_value());
+  std::int64_t blocks = 0;
+  for (const KvGroup& group : layout->groups) {
+    blocks += BlocksHeldAtMost(32768, group.window, 512, 16);
+  }
+  EXPECT_EQ(blocks, 2048 + 5 * 65);
+}
+
+TEST(KvSizingTest, LayersLieInTheirGroupsBlockOneAfterTheOther) {
+  KvSpec spec = Uniform(7, 3, 64);
+  for (const std::size_t i : {1U, 4U, 5U})
+    spec.layers[i] = {.kv_heads = 1, .head_dim = 256, .window = 512};
+  for (const KvType type : {KvType::kBf16, KvType::kF32, KvType::kQ8_0}) {
+    const Result<KvLayout> layout = LayOutKvBlock(spec, type, 32);
+    ASSERT_TRUE(layout.has_value());
+    std::size_t padding = 0;
+    for (std::size_t g = 0; g < layout->groups.size(); ++g) {
+      std::size_t end = 0;
+      for (const int i : layout->groups[g].layers) {
+        const KvLayerLayout& layer = layout->layers[static_cast<std::size_t>(i)];
+        const KvLayerSpec& of = spec.layers[static_cast<std::size_t>(i)];
+        EXPECT_EQ(layer.group, static_cast<int>(g));
+        EXPECT_EQ(of.window, layout->groups[g].window);
+        EXPECT_EQ(layer.offset, end);
+        EXPECT_EQ(layer.v_offset, KvVectorBytes(type, of.head_dim) * 32);
+        EXPECT_EQ(layer.head_stride, 2 * layer.v_offset);
+        end += layer.head_stride * static_cast<std::size_t>(of.kv_heads);
+      }
+      EXPECT_LE(end, layout->block_bytes);
+      padding += layout->block_bytes - end;
+    }
+    EXPECT_EQ(padding, layout->padding_bytes);
+  }
+}
+
+std::string Refusal(const KvSpec& spec, int block_size = 16) {
+  const Result<KvLayout> layout = LayOutKvBlock(spec, KvType::kBf16, block_size);
+  return layout.has_value() ? "" : layout.error().Message();
+}
+
 TEST(KvSizingTest, OddSizesAreRefusedWithTheValue) {
-  EXPECT_NE(LayOutKvBlock(Uniform(1, 1, 64), KvType::kBf16, 24).error().Message().find("24"),
-            std::string::npos);
-  EXPECT_NE(LayOutKvBlock(Uniform(1, 1, 80), KvType::kBf16, 16).error().Message().find("80"),
-            std::string::npos);
+  EXPECT_EQ(Refusal(Uniform(1, 1, 64), 24),
+            "KV cache: block size: 24 is not a positive multiple of 16");
+  EXPECT_EQ(Refusal(Uniform(1, 1, 80)), "KV cache: head size: 80 is not a positive multiple of 32");
+  EXPECT_EQ(Refusal(Uniform(1, 0, 64)), "KV cache: KV heads: 0 is not a positive number");
+  EXPECT_EQ(Refusal(Uniform(0, 1, 64)), "KV cache: layers: there are none");
+  KvSpec spec = Uniform(1, 1, 64);
+  spec.layers[0].window = -1;
+  EXPECT_EQ(Refusal(spec), "KV cache: window: -1 is negative");
+}
+
+TEST(KvSizingTest, SizesThatDoNotFitAreRefused) {
+  constexpr int kLarge = 0x7fff'ffe0;
+  EXPECT_EQ(Refusal(Uniform(1, kLarge, kLarge), kLarge),
+            "KV cache: block: its bytes do not fit 64 bits");
+  EXPECT_EQ(Refusal(Uniform(100, kLarge, kLarge), 16),
+            "KV cache: block: its bytes do not fit 64 bits");
 }
 
 TEST(KvSizingTest, TheLastBlockCountsWhole) {

@@ -1,40 +1,18 @@
 #include "kvcache/kv_storage.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <string>
 
 #include "base/checked.h"
+#include "kvcache/commit_pages.h"
 
 namespace folio {
 namespace {
 
-#ifdef MADV_POPULATE_WRITE
-constexpr int kPopulateWrite = MADV_POPULATE_WRITE;
-#else
-constexpr int kPopulateWrite = 23;  // Linux 5.14; older C libraries don't name it
-#endif
-
 std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
-
-// For kernels that can't populate: a lack of memory is then the kernel's to answer.
-void WriteEachPage(std::byte* data, std::size_t bytes) {
-  const std::size_t page = PageBytes();
-  for (std::size_t at = 0; at < bytes; at += page) {
-    *static_cast<volatile std::byte*>(data + at) = std::byte{0};
-  }
-}
-
-int CommitPages(std::byte* data, std::size_t bytes) {
-  if (madvise(data, bytes, kPopulateWrite) == 0) return 0;
-  if (errno != EINVAL) return errno;
-  WriteEachPage(data, bytes);
-  return 0;
-}
 
 }  // namespace
 
@@ -47,7 +25,7 @@ Result<KvStorage> KvStorage::Create(KvLayout layout, std::int64_t num_blocks,
   }
   Result<AlignedBuffer> arena = AlignedBuffer::Create(*bytes, "KV cache");
   if (!arena) return std::unexpected(arena.error());
-  if (!commit) commit = CommitPages;
+  if (!commit) commit = [](std::byte* data, std::size_t size) { return CommitPages(data, size); };
   return KvStorage(std::move(layout), *std::move(arena), std::move(commit));
 }
 
