@@ -78,7 +78,6 @@ KvCacheManager::EntryRange KvCacheManager::WrittenEntries(const SequenceBlocks& 
 
 std::int64_t KvCacheManager::BlocksNeeded(const SequenceBlocks& sequence, std::int64_t rows) const {
   const std::int64_t end = sequence.computed + rows;
-  if (end <= sequence.stored) return 0;
   const EntryRange written = WrittenEntries(sequence, end);
   std::int64_t needed = 0;
   for (const BlockTable& table : sequence.tables) {
@@ -139,7 +138,7 @@ void KvCacheManager::Advance(SequenceBlocks& sequence, const TokenChain& chain,
     LeaveWindow(sequence.tables[g], g, sequence.computed, tokens);
   }
   sequence.computed = tokens;
-  sequence.stored = std::max(sequence.stored, tokens);
+  sequence.stored = tokens;
 }
 
 void KvCacheManager::PublishBlock(SequenceBlocks& sequence, std::size_t group, std::int64_t index,

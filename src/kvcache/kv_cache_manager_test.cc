@@ -232,9 +232,12 @@ TEST_F(KvCacheManagerTest, ACopyAndNewBlocksAreCountedTogether) {
 TEST_F(KvCacheManagerTest, AForkAtTheEndOfABlockCopiesNothing) {
   KvCacheManager cache = Cache(8);
   const TokenChain chain = Chain("ABCDEFGHI");
+  RunOnce(cache, "ABCD");
   SequenceBlocks parent = cache.NewSequence(1);
+  EXPECT_EQ(cache.TakeHits(parent, chain), 4);
   Compute(cache, parent, chain, 8);
   SequenceBlocks child = cache.Fork(parent, 2);
+  EXPECT_EQ(child.cached, 0);
   EXPECT_THAT(Compute(cache, child, chain, 9).copies, IsEmpty());
   EXPECT_THAT(Compute(cache, parent, chain, 9).copies, IsEmpty());
   EXPECT_EQ(cache.pool().stats().used, 4);
@@ -353,6 +356,20 @@ TEST_F(KvCacheManagerTest, EventsNameTheRequestTheBlockAndItsIndex) {
                           std::tuple(kBlockAllocated, 1, 1, 0), std::tuple(kPublished, 1, 0, 0),
                           std::tuple(kHit, 2, 0, 0), std::tuple(kBlockAllocated, 3, 2, 0),
                           std::tuple(kCopied, 3, 2, 1), std::tuple(kFreed, 3, 2, 0)));
+}
+
+TEST_F(KvCacheManagerTest, OnlyBlocksThatWereGainedAreHits) {
+  Trace trace(64);
+  KvCacheManager cache = Cache(8, true, &trace);
+  const TokenChain chain = Chain("ABCDEFGHIJKL");
+  SequenceBlocks slow = cache.NewSequence(1);
+  Compute(cache, slow, chain, 6);
+  SequenceBlocks fast = cache.NewSequence(2);
+  cache.TakeHits(fast, chain);
+  Compute(cache, fast, chain, 12);
+  EXPECT_EQ(trace.totals(EventType::kHit).count, 1U);
+  cache.TakeHits(slow, chain);
+  EXPECT_EQ(trace.totals(EventType::kHit).count, 3U);
 }
 
 TEST_F(KvCacheManagerTest, TheCheckSeesTablesThatCannotBe) {
