@@ -1,20 +1,16 @@
 // Groups that see a window only: what they hold, what they let go, and what a hit needs of them.
-#include <memory>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include "kvcache/cache_testing.h"
 #include "kvcache/kv_cache_manager.h"
 
 namespace folio {
 namespace {
-
-using ::testing::ElementsAre;
 
 constexpr int kBlock = 4;
 constexpr BlockId kNone = kNoBlock;
