@@ -56,8 +56,8 @@ struct AttentionSequence {
 };
 
 // Stores keys and values k, v [all rows, kv_heads, head_dim] (already rotated) of every sequence's
-// rows in their blocks, leading stored_rows left out. Writing the first token of a 16-token V tile zeroes the rest of that tile,
-// so that no stale value is ever read.
+// rows in their blocks, leading stored_rows left out. Writing the first token of a 16-token V tile
+// zeroes the rest of that tile, so that no stale value is ever read.
 void StoreKv(Isa isa, const KvView& kv, std::span<const AttentionSequence> sequences,
              const float* k, const float* v, ThreadPool& pool);
 

@@ -94,8 +94,8 @@ Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<La
     const std::int64_t window = config.layers[i].window;
     if (std::find(windows.begin(), windows.end(), window) != windows.end()) continue;
     windows.push_back(window);
-    b.attention_bytes =
-        std::max(b.attention_bytes, MostAttentionBytes(kv[i].view, config, window, options, threads));
+    b.attention_bytes = std::max(b.attention_bytes,
+                                 MostAttentionBytes(kv[i].view, config, window, options, threads));
   }
   b.attention = carve.Bytes(b.attention_bytes);
   b.total = carve.used();

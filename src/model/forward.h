@@ -20,9 +20,9 @@
 
 namespace folio {
 
-// The rows of one call: any mix of sequences, each with any number of new tokens. Every KV group has
-// its own list of the same sequences, which differ in their block tables only; they cover the rows
-// in order without gaps.
+// The rows of one call: any mix of sequences, each with any number of new tokens. Every KV group
+// has its own list of the same sequences, which differ in their block tables only; they cover the
+// rows in order without gaps.
 struct ForwardBatch {
   std::span<const std::int32_t> tokens;  // one a row, each in [0, vocab)
   std::span<const std::vector<AttentionSequence>> groups;
@@ -46,8 +46,8 @@ struct ForwardOptions {
 
 class Forward {
  public:
-  // `kv` holds one entry a layer. Weights, pool and what the views point to must outlive the object.
-  // Steps go on with packing the weights.
+  // `kv` holds one entry a layer. Weights, pool and what the views point to must outlive the
+  // object. Steps go on with packing the weights.
   static Result<std::unique_ptr<Forward>> Create(const ModelConfig& config, ModelWeights& weights,
                                                  std::vector<LayerKv> kv,
                                                  const ForwardOptions& options, ThreadPool& pool);
