@@ -38,8 +38,10 @@ struct EngineOptions {
   std::string numerics = "auto";        // auto, int8, int16
   std::int64_t max_batch_tokens = 512;  // rows of one step: longer prompts are computed in chunks
   std::int64_t max_requests = 64;       // choices that run together; others wait
-  // One request's context of blocks instead of all that the budget leaves.
+  // One request's context of blocks instead of all that the budget leaves; or `contexts` times as
+  // many, as far as the budget goes.
   bool one_context = false;
+  std::int64_t contexts = 1;
   std::int64_t max_queue = 1024;  // requests that wait; more are refused
   bool prefix_cache = true;
   std::size_t trace_events = 0;               // latest events kept

@@ -76,7 +76,8 @@ Result<LoadOptions> LoadOptionsOf(const EngineOptions& options) {
                      .numerics = *numerics,
                      .max_batch_tokens = options.max_batch_tokens,
                      .max_logit_rows = options.max_requests,
-                     .pool = options.one_context ? PoolSize::kOneContext : PoolSize::kBudget,
+                     .pool = options.one_context ? PoolSize::kContexts : PoolSize::kBudget,
+                     .pool_contexts = options.contexts,
                      .prefix_cache = options.prefix_cache,
                      .trace_events = options.trace_events,
                      .prompt_log_bytes = options.prompt_log_bytes};

@@ -24,7 +24,7 @@ class EngineLoopTest : public testing::Test {
   EngineLoopTest() : file_(TinyModelSpec{}) {}
 
   void Open(LoadOptions options, EngineLoopOptions loop_options = {}) {
-    if (options.pool == PoolSize::kOneContext) {
+    if (options.pool == PoolSize::kContexts) {
       options.pool = PoolSize::kGiven;
       options.num_blocks = 64;
     }

@@ -41,6 +41,19 @@ class EngineTest : public testing::Test {
   TinyModelFile file_;
 };
 
+TEST_F(EngineTest, APoolOfContextsHoldsSoManyAsFarAsTheBudgetGoes) {
+  const auto blocks = [&](std::int64_t contexts) {
+    const auto engine = Open({.block_size = 16, .one_context = true, .contexts = contexts});
+    return engine == nullptr ? 0 : engine->TakeSnapshot().blocks_total;
+  };
+  const std::int64_t one = blocks(1);
+  EXPECT_GT(one, 0);
+  EXPECT_EQ(blocks(3), 3 * one);
+  const std::int64_t most = blocks(std::int64_t{1} << 40);
+  EXPECT_EQ(most, Open()->TakeSnapshot().blocks_total);
+  EXPECT_GT(most, 3 * one);
+}
+
 TEST_F(EngineTest, DeltasAddUpToTheReply) {
   const auto engine = Open();
   auto stream = engine->Submit(Greedy(TestPrompt(30), 20));

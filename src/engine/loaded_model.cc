@@ -95,7 +95,7 @@ Status LoadedModel::PlanParts() {
                           " that the model was trained for");
   }
   layout_ = *std::move(layout);
-  const std::int64_t most = options_.pool == PoolSize::kOneContext
+  const std::int64_t most = options_.pool == PoolSize::kContexts
                                 ? std::min(kDefaultContext, config_.context_length)
                                 : config_.context_length;
   Result<MemoryPlan> plan = PlanMemory(
@@ -103,6 +103,7 @@ Status LoadedModel::PlanParts() {
        .context_is_given = options_.context != 0,
        .context = options_.context != 0 ? options_.context : most,
        .pool = options_.pool,
+       .contexts = options_.pool_contexts,
        .num_blocks = options_.num_blocks,
        .max_batch_tokens = options_.max_batch_tokens,
        .weights_bytes = *weights,

@@ -34,15 +34,16 @@ namespace folio {
 
 struct LoadOptions {
   int threads = 0;           // 0 = one a core of this machine
-  std::int64_t context = 0;  // tokens; 0 = the model's, at most kDefaultContext with one sequence
+  std::int64_t context = 0;  // tokens; 0 = the model's, at most kDefaultContext with kContexts
   std::uint64_t memory = 0;  // bytes of everything together; 0 = what the machine (its cgroup) has
   int block_size = 16;       // tokens of a KV block, a multiple of 16
   KvType kv_type = KvType::kBf16;
   Numerics numerics = Numerics::kInt16;
   std::int64_t max_batch_tokens = 512;  // rows of one forward pass
   std::int64_t max_logit_rows = 1;      // rows whose logits are kept at a time
-  PoolSize pool = PoolSize::kOneContext;
-  std::int64_t num_blocks = 0;  // of PoolSize::kGiven
+  PoolSize pool = PoolSize::kContexts;
+  std::int64_t pool_contexts = 1;  // of PoolSize::kContexts
+  std::int64_t num_blocks = 0;     // of PoolSize::kGiven
   bool prefix_cache = true;
   std::size_t trace_events = 0;              // latest events kept
   std::uint64_t prompt_log_bytes = 0;        // kept of recent prompts, to explain misses

@@ -62,6 +62,14 @@ std::int64_t BlocksInBudget(const MemoryPlan& plan, const KvLayout& layout) {
   return low;
 }
 
+// Blocks of so many contexts of `one` blocks each: at least one, and as far as the budget
+// goes.
+std::int64_t ContextsInBudget(std::int64_t contexts, std::int64_t one, const MemoryPlan& plan,
+                              const KvLayout& layout) {
+  const std::int64_t most = std::max(one, BlocksInBudget(plan, layout));
+  return CheckedMul(contexts, one).value_or(most) < most ? contexts * one : most;
+}
+
 MemoryPlan Price(const MemoryRequest& request, const KvLayout& layout, std::int64_t context) {
   MemoryPlan plan{.budget_bytes = request.memory,
                   .weights_bytes = request.weights_bytes,
@@ -71,8 +79,9 @@ MemoryPlan Price(const MemoryRequest& request, const KvLayout& layout, std::int6
                   .context = context};
   const std::int64_t one = BlocksForSequence(layout, context, request.max_batch_tokens);
   switch (request.pool) {
-    case PoolSize::kOneContext:
-      AddBlocks(one, layout, plan);
+    case PoolSize::kContexts:
+      AddBlocks(request.contexts > 1 ? ContextsInBudget(request.contexts, one, plan, layout) : one,
+                layout, plan);
       break;
     case PoolSize::kBudget:
       AddBlocks(std::max(one, BlocksInBudget(plan, layout)), layout, plan);

@@ -27,16 +27,17 @@ struct MemoryPlan {
 
 // How large the pool of KV blocks is.
 enum class PoolSize : std::uint8_t {
-  kOneContext,  // one sequence of the whole context: commands that run one
-  kBudget,      // what the budget leaves
-  kGiven,       // MemoryRequest::num_blocks
+  kContexts,  // so many sequences of the whole context, as far as the budget goes but one at least
+  kBudget,    // what the budget leaves
+  kGiven,     // MemoryRequest::num_blocks
 };
 
 struct MemoryRequest {
   std::uint64_t memory = 0;  // bytes; 0 = what the machine (its cgroup) has free
   bool context_is_given = false;
   std::int64_t context = 0;
-  PoolSize pool = PoolSize::kOneContext;
+  PoolSize pool = PoolSize::kContexts;
+  std::int64_t contexts = 1;    // of kContexts
   std::int64_t num_blocks = 0;  // of kGiven
   std::int64_t max_batch_tokens = 0;
   std::uint64_t weights_bytes = 0;
