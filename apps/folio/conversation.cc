@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kAskEvery{50};
 
 }  // namespace
 
-Result<Outcome> ReadReply(Stream stream, const OnText& on_text, const Interrupted& interrupted) {
+Outcome ReadOutcome(Stream& stream, const OnText& on_text, const Interrupted& interrupted) {
   bool cancelled = false;
   while (true) {
     if (!cancelled && interrupted()) {
@@ -21,9 +21,14 @@ Result<Outcome> ReadReply(Stream stream, const OnText& on_text, const Interrupte
     }
     if (!stream.Wait(kAskEvery)) continue;
     const std::optional<Delta> delta = stream.Next();
-    if (!delta) return stream.Finish();
+    if (!delta) return stream.outcome();
     if (!delta->text.empty() && !cancelled) on_text(delta->text);
   }
+}
+
+Result<Outcome> ReadReply(Stream stream, const OnText& on_text, const Interrupted& interrupted) {
+  ReadOutcome(stream, on_text, interrupted);
+  return stream.Finish();
 }
 
 Result<RenderedPrompt> Conversation::Prompt() const {

@@ -19,7 +19,10 @@ using OnText = std::function<void(std::string_view text)>;
 // True once the caller wants the work to end; asked many times a second.
 using Interrupted = std::function<bool()>;
 
-// Reads a stream of one choice to its end, or until `interrupted`. An error is the choice's.
+// Reads a stream of one choice to its end, or until `interrupted`. What it ended with is in the
+// outcome, errors too.
+Outcome ReadOutcome(Stream& stream, const OnText& on_text, const Interrupted& interrupted);
+// The same; an error is the choice's.
 Result<Outcome> ReadReply(Stream stream, const OnText& on_text, const Interrupted& interrupted);
 
 class Conversation {

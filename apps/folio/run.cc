@@ -1,18 +1,21 @@
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/loaded_model.h"
-#include "engine/numerics_name.h"
+#include "folio/cache_report.h"
 #include "folio/commands.h"
-#include "folio/conversation.h"
 #include "folio/engine.h"
 #include "folio/engine_args.h"
 #include "folio/options.h"
 #include "folio/output.h"
+#include "folio/run_reply.h"
 #include "folio/sampling_args.h"
 #include "folio/text_arg.h"
+#include "folio/text_table.h"
 
 namespace folio {
 namespace {
@@ -24,6 +27,7 @@ struct RunArgs {
   std::string system;
   bool chat = false;
   bool special = false;
+  bool show_cache = false;
   bool json = false;
 };
 
@@ -40,113 +44,185 @@ Status CheckCombinations(const RunArgs& args) {
   return {};
 }
 
-Result<std::vector<TokenId>> PromptTokens(const LoadedModel& model, const RunArgs& args,
-                                          const std::string& text) {
+// `parts`: say which message a token belongs to, which takes longer.
+Result<RenderedPrompt> RenderPrompt(const LoadedModel& model, const RunArgs& args,
+                                    const std::string& text, bool parts) {
   const Tokenizer& tokenizer = model.tokenizer();
+  Result<std::vector<TokenId>> tokens;
   if (args.chat) {
     const Result<ChatTemplate>& chat_template = model.chat_template();
     if (!chat_template) return std::unexpected(chat_template.error());
     std::vector<ChatMessage> messages;
     if (!args.system.empty()) messages.push_back({.role = "system", .content = args.system});
     messages.push_back({.role = "user", .content = text});
-    return chat_template->Render(tokenizer, messages, /*add_generation_prompt=*/true);
-  }
-  auto tokens =
-      tokenizer.Encode(text, args.special ? SpecialTokens::kParse : SpecialTokens::kAsText);
-  if (tokens && tokenizer.add_bos() && tokenizer.bos() >= 0) {
-    tokens->insert(tokens->begin(), tokenizer.bos());
-  }
-  return tokens;
-}
-
-OutputJson LogprobsJson(const Tokenizer& tokenizer, const Reply& reply) {
-  const auto entry = [&](TokenId token, float logprob) {
-    return OutputJson{{"token", token},
-                      {"piece", std::string(tokenizer.TokenPiece(token))},
-                      {"logprob", logprob}};
-  };
-  OutputJson list = OutputJson::array();
-  for (const Sample& sample : reply.samples) {
-    OutputJson json = entry(sample.token, sample.logprob);
-    json["top"] = OutputJson::array();
-    for (const TokenLogprob& other : sample.top) {
-      json["top"].push_back(entry(other.token, other.logprob));
+    if (parts) {
+      return chat_template->RenderWithParts(tokenizer, messages, /*add_generation_prompt=*/true);
     }
-    list.push_back(json);
+    tokens = chat_template->Render(tokenizer, messages, /*add_generation_prompt=*/true);
+  } else {
+    tokens = tokenizer.Encode(text, args.special ? SpecialTokens::kParse : SpecialTokens::kAsText);
+    if (tokens && tokenizer.add_bos() && tokenizer.bos() >= 0) {
+      tokens->insert(tokens->begin(), tokenizer.bos());
+    }
   }
-  return list;
+  if (!tokens) return std::unexpected(tokens.error());
+  return RenderedPrompt{.tokens = *std::move(tokens), .parts = {}};
 }
 
-OutputJson AsJson(const LoadedModel& model, const Request& request, const Outcome& outcome) {
-  const Reply& reply = outcome.choices.front();
-  OutputJson json;
-  json["model"] = model.file().path();
-  json["prompt_tokens"] = outcome.usage.prompt_tokens;
-  json["cached_tokens"] = outcome.usage.cached_tokens;
-  json["completion_tokens"] = outcome.usage.generated_tokens;
-  json["text"] = reply.text;
-  json["tokens"] = OutputJson::array();
-  for (const Sample& sample : reply.samples) json["tokens"].push_back(sample.token);
-  json["finish_reason"] = std::string(FinishReasonName(reply.finish_reason));
-  json["seed"] = request.sampling.seed;
-  json["isa"] = std::string(IsaName(model.isa()));
-  json["threads"] = model.options().threads;
-  json["numerics"] = std::string(NumericsName(model.options().numerics));
-  json["timings"] = {{"load_s", model.load_seconds()},
-                     {"prefill_s", outcome.timings.prefill_seconds},
-                     {"decode_s", outcome.timings.decode_seconds}};
-  if (request.sampling.logprobs) json["logprobs"] = LogprobsJson(model.tokenizer(), reply);
-  return json;
-}
+// Prompts that one engine takes together. Their replies are written in the prompts' order, the
+// first that is not complete while it is made.
+class Run {
+ public:
+  Run(const RunArgs& args, Engine& engine, const std::vector<std::string>& texts)
+      : args_(args), engine_(engine), texts_(texts), writer_(args.json) {}
 
-Status Complete(Engine& engine, const RunArgs& args, const Request& request) {
-  const bool terminal = OutputIsTerminal();
-  Result<Stream> stream = engine.Submit(request);
-  if (!stream) return std::unexpected(stream.error());
-  Status written;
-  const auto print = [&](std::string_view text) {
-    if (args.json || !written) return;
-    written = WriteOutput(terminal ? ForTerminal(text) : std::string(text));
-    if (written) written = FlushOutput();
-  };
-  const auto outcome = ReadReply(*std::move(stream), print, [&] { return !written; });
-  if (!outcome) return std::unexpected(outcome.error());
-  if (!written) return written;
-  if (args.json) return WriteJson(AsJson(engine.model(), request, *outcome));
-  return terminal && !outcome->choices.front().text.ends_with('\n') ? WriteOutput("\n") : Status();
-}
+  // All or none: one that is refused ends the run before anything is written.
+  Status Submit(const Request& options) {
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      auto prompt =
+          RenderPrompt(engine_.model(), args_, texts_[i], /*parts=*/many() || args_.show_cache);
+      if (!prompt) return Refuse(i, prompt.error());
+      Request request = options;
+      request.prompt = std::move(prompt->tokens);
+      request.parts = std::move(prompt->parts);
+      Result<Stream> stream = engine_.Submit(request);
+      if (!stream) return Refuse(i, stream.error());
+      requests_.push_back(std::move(request));
+      streams_.push_back(*std::move(stream));
+    }
+    return {};
+  }
+
+  Status Finish() {
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      if (many()) writer_.Write(Header(i));
+      ended_.push_back(
+          {.prompt = requests_[i].prompt, .outcome = writer_.Copy(std::move(streams_[i]))});
+      if (writer_.line_open() && (many() || writer_.terminal())) writer_.Write("\n");
+      if (!writer_.status()) return writer_.status();
+    }
+    if (!many() && FailureOf(0) != nullptr) return std::unexpected(*FailureOf(0));
+    if (const Status reported = args_.json ? WriteDocument() : ShowCache(); !reported) {
+      return reported;
+    }
+    return Failures();
+  }
+
+ private:
+  bool many() const { return texts_.size() > 1; }
+
+  std::string Header(std::size_t i) const {
+    return std::string(i == 0 ? "" : "\n") + "==> " + std::to_string(i + 1) + " of " +
+           std::to_string(texts_.size()) + ": " + OneLine(texts_[i], 60) + " <==\n";
+  }
+
+  Status Refuse(std::size_t i, Error error) const {
+    if (many()) {
+      const std::string name = "prompt " + std::to_string(i + 1);
+      error.what = error.what == "prompt" ? name : name + ": " + error.what;
+    }
+    return std::unexpected(std::move(error));
+  }
+
+  const Error* FailureOf(std::size_t i) const {
+    const Reply& reply = ended_[i].outcome.choices.front();
+    return reply.finish_reason == FinishReason::kError ? &reply.error : nullptr;
+  }
+
+  // One line about all that failed: the others were printed.
+  Status Failures() const {
+    std::size_t failed = 0;
+    std::size_t first = 0;
+    for (std::size_t i = ended_.size(); i-- > 0;) {
+      if (FailureOf(i) == nullptr) continue;
+      ++failed;
+      first = i;
+    }
+    if (failed == 0) return {};
+    return RuntimeError(
+        "run", std::to_string(failed) + " of " + std::to_string(ended_.size()),
+        "failed; prompt " + std::to_string(first + 1) + ": " + FailureOf(first)->Message());
+  }
+
+  OutputJson AsJson(std::size_t i) const {
+    OutputJson json = ReplyJson(engine_.model(), requests_[i], ended_[i].outcome);
+    if (!many() && !args_.show_cache) return json;
+    json["usage"] = UsageJson(ended_[i].outcome.usage);
+    json["cache"] = CacheJson(ended_[i].outcome.cache, "prompt");
+    if (FailureOf(i) != nullptr) json["error"] = FailureOf(i)->Message();
+    return json;
+  }
+
+  Status WriteDocument() {
+    OutputJson json;
+    if (many()) {
+      json["model"] = engine_.model().file().path();
+      json["replies"] = OutputJson::array();
+      for (std::size_t i = 0; i < ended_.size(); ++i) json["replies"].push_back(AsJson(i));
+    } else {
+      json = AsJson(0);
+    }
+    if (args_.show_cache) {
+      json["pool"] = PoolJson(engine_.model(), engine_.TakeSnapshot(/*blocks=*/true), ended_);
+    }
+    return WriteJson(json);
+  }
+
+  // On stderr: stdout is the replies'.
+  Status ShowCache() {
+    if (!args_.show_cache) return {};
+    const std::string text =
+        PoolText(engine_.model(), engine_.TakeSnapshot(/*blocks=*/true), ended_, "prompt");
+    std::fputs(ForTerminal(text).c_str(), stderr);
+    return {};
+  }
+
+  const RunArgs& args_;
+  Engine& engine_;
+  const std::vector<std::string>& texts_;
+  ReplyWriter writer_;
+  std::vector<Request> requests_;
+  std::vector<Stream> streams_;
+  std::vector<EndedRequest> ended_;
+};
 
 Status RunRun(RunArgs& args) {
   if (const Status checked = CheckCombinations(args); !checked) return checked;
-  Result<Request> request = RequestOf(args.sampling, /*default_seed=*/0);
+  const Result<Request> request = RequestOf(args.sampling, /*default_seed=*/0);
   if (!request) return std::unexpected(request.error());
   if (const auto checked = LoadOptionsOf(args.engine); !checked) {
     return std::unexpected(checked.error());
   }
-  const Result<std::string> text = args.prompt.Read();
-  if (!text) return std::unexpected(text.error());
+  const Result<std::vector<std::string>> texts = args.prompt.ReadAll();
+  if (!texts) return std::unexpected(texts.error());
   EngineOptions options = EngineOptionsOf(args.engine);
   options.one_context = true;
-  options.max_requests = 1;
-  options.prompt_log_bytes = 1 << 20;
+  options.max_requests = std::min(options.max_requests, static_cast<std::int64_t>(texts->size()));
+  options.contexts = options.max_requests;
+  options.max_queue = static_cast<std::int64_t>(texts->size());
+  options.prompt_log_bytes = std::uint64_t{1} << 20;
   const auto engine = OpenEngine(args.engine.model, options);
   if (!engine) return std::unexpected(engine.error());
-  auto prompt = PromptTokens((*engine)->model(), args, *text);
-  if (!prompt) return std::unexpected(prompt.error());
-  request->prompt = *std::move(prompt);
-  return Complete(**engine, args, *request);
+  Run run(args, **engine, *texts);
+  if (const Status submitted = run.Submit(*request); !submitted) return submitted;
+  return run.Finish();
 }
 
 }  // namespace
 
 void AddRun(CLI::App& app, Action& action) {
   auto args = std::make_shared<RunArgs>();
-  CLI::App* command = app.add_subcommand("run", "one completion to stdout");
-  args->prompt.AddTo(*command, "--prompt", "the prompt; - reads stdin", args->engine.model);
+  CLI::App* command = app.add_subcommand("run", "completions to stdout");
+  args->prompt.AddManyTo(*command, "--prompt",
+                         "the prompt; - reads stdin; may be repeated: they run together",
+                         args->engine.model);
   command->add_flag("--chat", args->chat, "wrap the prompt in the model's chat template");
   command->add_option("--system", args->system, "a system message, with --chat")->type_name("TEXT");
   command->add_flag("--special", args->special,
                     "parse spellings of control tokens in the prompt, without --chat");
+  command->add_flag("--show-cache", args->show_cache,
+                    "then print the memory plan, the pool of KV blocks, and what each prompt found "
+                    "in it (on stderr; with --json in the document)");
   command->add_flag("--json", args->json, "print one JSON document instead of the text");
   AddSamplingArgs(*command, args->sampling);
   AddWhole(*command, "--logprobs", args->sampling.logprobs, 0, 100,

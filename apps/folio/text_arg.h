@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -13,15 +14,20 @@ class TextArg {
  public:
   // Adds [MODEL], [-] and --NAME. `this` and `model` must live until the command has run.
   void AddTo(CLI::App& app, const std::string& name, const std::string& help, std::string& model);
+  // The same, and --NAME may be given several times.
+  void AddManyTo(CLI::App& app, const std::string& name, const std::string& help,
+                 std::string& model);
   // The text, from where it was asked for; "-" as the option's value means stdin too. Both or none
   // of the two is a usage error.
   Result<std::string> Read();
+  // All of them, at least one. Stdin can be one of them.
+  Result<std::vector<std::string>> ReadAll();
 
  private:
   CLI::App* app_ = nullptr;
   CLI::Option* option_ = nullptr;
   std::string name_;
-  std::string text_;
+  std::vector<std::string> texts_;
   std::string dash_;
   std::string* model_ = nullptr;
 };

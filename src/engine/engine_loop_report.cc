@@ -1,5 +1,4 @@
 // What the loop tells about itself: why a prompt missed, and its state at one moment.
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,16 +8,6 @@
 
 namespace folio {
 namespace {
-
-std::string Hex(const BlockHash& hash) {
-  static constexpr std::array<char, 17> kDigits = {"0123456789abcdef"};
-  std::string text;
-  for (const std::uint8_t byte : hash) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 RequestSnapshot SnapshotOf(const Sequence& sequence) {
   RequestSnapshot snapshot{.id = sequence.id / kMostChoices,
@@ -40,7 +29,7 @@ std::vector<BlockSnapshot> BlocksOf(const BlockPool& pool) {
     blocks.push_back({.id = id,
                       .ref_count = block.ref_cnt,
                       .hashed = block.hashed,
-                      .hash = block.hashed ? Hex(block.block_hash) : std::string(),
+                      .hash = block.hashed ? HexOf(block.block_hash) : std::string(),
                       .group = block.group});
   }
   return blocks;

@@ -141,6 +141,16 @@ BlockHash BlockHasher::Hash(const BlockHash& parent, std::span<const std::int32_
   return state_->Digest();
 }
 
+std::string HexOf(const BlockHash& hash) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : hash) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
 BlockHash HashContext(const BlockHashContext& context) { return BlockHasher().Hash(context); }
 
 }  // namespace folio

@@ -20,6 +20,9 @@ namespace folio {
 
 using BlockHash = std::array<std::uint8_t, 32>;
 
+// 64 hexadecimal digits.
+std::string HexOf(const BlockHash& hash);
+
 // SHA-256 is uniform: any eight bytes of it are a hash for tables.
 struct BlockHashHasher {
   std::size_t operator()(const BlockHash& hash) const {

@@ -1,0 +1,36 @@
+#include "folio/text_table.h"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace folio {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(TextTable, NumbersStandInGroupsOfThree) {
+  EXPECT_EQ(Grouped(std::uint64_t{0}), "0");
+  EXPECT_EQ(Grouped(std::uint64_t{999}), "999");
+  EXPECT_EQ(Grouped(std::uint64_t{14'745'600'000}), "14,745,600,000");
+  EXPECT_EQ(Grouped(std::int64_t{-1000}), "-1,000");
+  EXPECT_EQ(Grouped(std::numeric_limits<std::int64_t>::min()), "-9,223,372,036,854,775,808");
+}
+
+TEST(TextTable, ColumnsAreAsWideAsTheirWidestCell) {
+  TextTable table("lr");
+  table.Add({"weights", "98"});
+  table.Add({"é", "1,234"});
+  table.Add({"KV", ""});
+  EXPECT_THAT(table.Lines(), ElementsAre("weights     98", "é        1,234", "KV"));
+}
+
+TEST(TextTable, OneLineCutsBetweenCharacters) {
+  EXPECT_EQ(OneLine("a\nb\tc", 10), "a b c");
+  EXPECT_EQ(OneLine("éééééé", 6), "éééééé");
+  EXPECT_EQ(OneLine("ééééééé", 6), "ééé...");
+}
+
+}  // namespace
+}  // namespace folio
