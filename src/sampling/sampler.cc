@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 
+#include "sampling/block_maxima.h"
 #include "sampling/counter_rng.h"
 #include "sampling/softmax_weights.h"
 
@@ -32,22 +34,14 @@ Status CheckCount(const char* option, int value, int high) {
                     std::to_string(value) + " is not between 0 and " + std::to_string(high));
 }
 
-// The index of the largest logit (the lowest such index), or an error if the logits are no
-// distribution.
-Result<std::size_t> Argmax(std::span<const float> logits) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (!(logits[i] < kInfinity)) {  // also NaN
-      return RuntimeError("sampling", "logit of token " + std::to_string(i),
-                          "is " + std::string(std::isnan(logits[i]) ? "not a number" : "infinite"));
-    }
-    if (logits[i] > logits[best]) best = i;
-  }
-  if (logits.empty() || logits[best] == -kInfinity) {
-    return RuntimeError("sampling", "logits", "no token is possible: all are -infinity");
-  }
-  return best;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Names the first logit that is no number below infinity; there is one.
+std::unexpected<Error> BadLogit(std::span<const float> logits) {
+  std::size_t i = 0;
+  while (logits[i] < kInfinity) ++i;
+  return RuntimeError("sampling", "logit of token " + std::to_string(i),
+                      "is " + std::string(std::isnan(logits[i]) ? "not a number" : "infinite"));
 }
 
 // The index at which the running sum of the weights first exceeds `random` of `total`.
@@ -110,24 +104,54 @@ std::span<const float> Sampler::Penalise(std::span<const float> logits,
   return penalised_;
 }
 
+// The index of the largest logit (the lowest such index), or an error if the logits are no
+// distribution.
+Result<std::size_t> Sampler::ScanLogits(std::span<const float> logits) {
+  if (!BlockMaxima(logits, maxima_)) return BadLogit(logits);
+  const auto best = std::ranges::max_element(maxima_);
+  if (best == maxima_.end() || *best == -kInfinity) {
+    return RuntimeError("sampling", "logits", "no token is possible: all are -infinity");
+  }
+  const auto block = static_cast<std::size_t>(best - maxima_.begin());
+  std::size_t index = block * kLogitsInBlock;
+  while (logits[index] < *best) ++index;
+  return index;
+}
+
+// With as many blocks as tokens wanted, the one with the least maximum of the best blocks bounds
+// the tokens from below.
+float Sampler::LeastOfBest(std::size_t count) {
+  if (count == 0 || count > maxima_.size()) return -kInfinity;
+  sorted_maxima_.assign(maxima_.begin(), maxima_.end());
+  const auto nth = sorted_maxima_.begin() + static_cast<std::ptrdiff_t>(count - 1);
+  std::nth_element(sorted_maxima_.begin(), nth, sorted_maxima_.end(), std::greater<>());
+  return *nth;
+}
+
 void Sampler::FindBest(std::span<const float> logits, std::size_t count) {
   count = std::min(count, logits.size());
+  const float least = LeastOfBest(count);
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
   };
   // A heap of the best so far with the worst of them on top: most tokens cost one comparison.
   candidates_.clear();
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    const Candidate candidate{static_cast<std::int32_t>(i), logits[i]};
-    if (candidates_.size() < count) {
-      candidates_.push_back(candidate);
-      if (candidates_.size() == count) {
-        std::make_heap(candidates_.begin(), candidates_.end(), better);
+  for (std::size_t block = 0; block < maxima_.size(); ++block) {
+    if (maxima_[block] < least) continue;
+    const std::size_t end = std::min((block + 1) * kLogitsInBlock, logits.size());
+    for (std::size_t i = block * kLogitsInBlock; i < end; ++i) {
+      if (logits[i] < least) continue;
+      const Candidate candidate{static_cast<std::int32_t>(i), logits[i]};
+      if (candidates_.size() < count) {
+        candidates_.push_back(candidate);
+        if (candidates_.size() == count) {
+          std::make_heap(candidates_.begin(), candidates_.end(), better);
+        }
+      } else if (count > 0 && better(candidate, candidates_.front())) {
+        std::pop_heap(candidates_.begin(), candidates_.end(), better);
+        candidates_.back() = candidate;
+        std::push_heap(candidates_.begin(), candidates_.end(), better);
       }
-    } else if (count > 0 && better(candidate, candidates_.front())) {
-      std::pop_heap(candidates_.begin(), candidates_.end(), better);
-      candidates_.back() = candidate;
-      std::push_heap(candidates_.begin(), candidates_.end(), better);
     }
   }
   std::sort_heap(candidates_.begin(), candidates_.end(), better);
@@ -190,6 +214,7 @@ std::int32_t Sampler::DrawTruncated(std::span<const float> logits, float max, do
 }
 
 void Sampler::ReportLogprobs(std::span<const float> logits, Sample& sample) {
+  if (HasPenalties()) BlockMaxima(logits, maxima_);
   FindBest(logits, static_cast<std::size_t>(std::max(1, *params_.logprobs)));
   const float max = candidates_.front().logit;
   weights_.resize(logits.size());
@@ -209,7 +234,7 @@ Result<Sample> Sampler::Draw(std::span<const float> logits, std::span<const std:
                              std::int64_t position) {
   std::span<const float> scores = logits;
   if (HasPenalties()) scores = Penalise(logits, history);
-  const Result<std::size_t> best = Argmax(scores);
+  const Result<std::size_t> best = ScanLogits(scores);
   if (!best) return std::unexpected(best.error());
   Sample sample;
   sample.token = static_cast<std::int32_t>(*best);

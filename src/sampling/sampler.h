@@ -40,6 +40,10 @@ class Sampler {
   bool HasPenalties() const;
   std::span<const float> Penalise(std::span<const float> logits,
                                   std::span<const std::int32_t> history);
+  // Fills maxima_, which the two below need.
+  Result<std::size_t> ScanLogits(std::span<const float> logits);
+  // At least `count` logits are no less than this.
+  float LeastOfBest(std::size_t count);
   // The `count` best tokens in order: falling logit, then rising id.
   void FindBest(std::span<const float> logits, std::size_t count);
   // Fills weights_ with the weights of candidates_.
@@ -53,6 +57,8 @@ class Sampler {
   SamplingParams params_;
   std::uint32_t choice_;
   // Kept between draws so that a draw allocates nothing.
+  std::vector<float> maxima_;  // of the logits drawn from, see BlockMaxima
+  std::vector<float> sorted_maxima_;
   std::vector<Candidate> candidates_;
   std::vector<float> candidate_logits_;
   std::vector<float> weights_;

@@ -204,12 +204,7 @@ std::int32_t ReferenceDraw(const SamplingParams& params, const Logits& logits, d
   return -1;
 }
 
-RC_GTEST_PROP(SamplerTest, EqualsTheDefinitionByFullSort, (std::uint64_t seed)) {
-  // Quarters, so that ties are common and no threshold is met by a rounding error alone.
-  const auto quarters =
-      *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(-20, 21)));
-  Logits logits;
-  for (const int quarter : quarters) logits.push_back(0.25F * static_cast<float>(quarter));
+void CheckAgainstReference(const Logits& logits, std::uint64_t seed) {
   SamplingParams params{.seed = seed};
   params.temperature = 0.5F * static_cast<float>(*rc::gen::inRange(1, 5));
   params.top_k = *rc::gen::inRange(0, 6);
@@ -218,6 +213,25 @@ RC_GTEST_PROP(SamplerTest, EqualsTheDefinitionByFullSort, (std::uint64_t seed)) 
   const auto position = static_cast<std::int64_t>(*rc::gen::inRange(0, 1000));
   RC_ASSERT(DrawToken(params, logits, position) ==
             ReferenceDraw(params, logits, UniformAt(seed, 0, position)));
+}
+
+// Logits are quarters, so that ties are common and no threshold is met by a rounding error alone.
+RC_GTEST_PROP(SamplerTest, EqualsTheDefinitionByFullSort, (std::uint64_t seed)) {
+  const auto quarters =
+      *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(-20, 21)));
+  Logits logits;
+  for (const int quarter : quarters) logits.push_back(0.25F * static_cast<float>(quarter));
+  CheckAgainstReference(logits, seed);
+}
+
+RC_GTEST_PROP(SamplerTest, EqualsTheDefinitionOnLongVocabularies, (std::uint64_t seed)) {
+  Logits logits(*rc::gen::inRange<std::size_t>(1, 2000));
+  const float spread = *rc::gen::element(2.0F, 40.0F, 400.0F);
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const auto random = static_cast<float>(UniformAt(seed, 1, static_cast<std::int64_t>(i)));
+    logits[i] = 0.25F * std::floor(random * spread);
+  }
+  CheckAgainstReference(logits, seed);
 }
 
 TEST(CheckSamplingParamsTest, EachOptionIsNamedWithItsValue) {
