@@ -180,6 +180,9 @@ struct Snapshot {
   std::uint64_t steps = 0;
   std::uint64_t prompt_tokens = 0, cached_tokens = 0, computed_tokens = 0, generated_tokens = 0;
   std::uint64_t preemptions = 0, evictions = 0;
+  // Over all steps: the forward pass, what decides on blocks and rows around it, and the drawing of
+  // tokens with the texts that come of them.
+  double forward_seconds = 0, schedule_seconds = 0, draw_seconds = 0;
   std::vector<RequestSnapshot> requests;
   std::vector<BlockSnapshot> blocks;  // those used or cached, if asked for
   std::string integrity;              // what is wrong with the pool, or empty

@@ -106,14 +106,21 @@ void EngineLoop::CancelAll() {
 
 bool EngineLoop::Step() {
   if (scheduler_.empty()) return false;
-  folio::Step step = scheduler_.Schedule(NowNs());
+  const std::int64_t begin_ns = NowNs();
+  folio::Step step = scheduler_.Schedule(begin_ns);
   NoteScheduled();
   PrepareBlocks(step);
   if (step.chunks.empty()) return true;
+  const std::int64_t scheduled_ns = NowNs();
   Compute(step);
+  const std::int64_t computed_ns = NowNs();
   for (const Chunk& chunk : step.chunks) scheduler_.Computed(chunk);
   ++steps_;
-  DrawTokens(step);
+  const std::int64_t published_ns = NowNs();
+  DrawTokens(step, published_ns);
+  schedule_ns_ += scheduled_ns - begin_ns + published_ns - computed_ns;
+  forward_ns_ += computed_ns - scheduled_ns;
+  draw_ns_ += NowNs() - published_ns;
   return true;
 }
 
@@ -166,27 +173,58 @@ void EngineLoop::Compute(const folio::Step& step) {
   runner_.Run(batch_, reinterpret_cast<float*>(logits_.data()));
 }
 
-void EngineLoop::DrawTokens(const folio::Step& step) {
+void EngineLoop::DrawTokens(const folio::Step& step, std::int64_t now_ns) {
+  CollectDraws(step, now_ns);
+  // A draw sees its own logits, history and counter only: no order can change it.
+  model_->pool().ParallelFor(
+      static_cast<std::int64_t>(draws_.size()), [this](std::int64_t task, int /*thread*/) {
+        TokenDraw& draw = draws_[static_cast<std::size_t>(task)];
+        draw.token = draw.choice->Draw(draw.logits, draw.sequence->chain.tokens());
+      });
+  for (std::size_t i = 0; i < draws_.size(); ++i) {
+    const TokenDraw& draw = draws_[i];
+    if (!draw.choice->finished()) {
+      scheduler_.Append(*draw.sequence, draw.token);
+    } else {
+      EndChoice(*draw.request, *draw.choice, *draw.sequence, nullptr);
+    }
+    const bool last = i + 1 == draws_.size() || draws_[i + 1].request != draw.request;
+    if (last) Deliver(*draw.request);
+  }
+}
+
+// One for each choice whose logits the step computed.
+void EngineLoop::CollectDraws(const folio::Step& step, std::int64_t now_ns) {
+  draws_.clear();
   const auto vocab = static_cast<std::size_t>(model_->config().vocab);
   auto* row = reinterpret_cast<float*>(logits_.data());
-  const std::int64_t now_ns = NowNs();
   for (const Chunk& chunk : step.chunks) {
     if (!chunk.last) continue;
     const std::span<float> logits(row, vocab);
     row += vocab;
-    Sequence& sequence = *chunk.sequence;
-    ActiveRequest& request = Owner(sequence);
+    ActiveRequest& request = Owner(*chunk.sequence);
     if (request.started) {
-      Draw(request, *request.choices[sequence.id % kMostChoices], sequence, logits);
-    } else {
-      StartReplies(request, sequence, now_ns);
-      for (std::size_t i = 0; i < request.choices.size(); ++i) {
-        Sequence* const own = scheduler_.Find(request.id * kMostChoices + i);
-        Draw(request, *request.choices[i], *own, logits);
-      }
+      AddDraw(request, chunk.sequence->id % kMostChoices, *chunk.sequence, logits);
+      continue;
     }
-    Deliver(request);
+    StartReplies(request, *chunk.sequence, now_ns);
+    if (request.most_tokens == 0) {
+      EndRequest(request, FinishReason::kLength, {}, nullptr);
+      continue;
+    }
+    for (std::size_t i = 0; i < request.choices.size(); ++i) {
+      AddDraw(request, i, *scheduler_.Find(request.id * kMostChoices + i), logits);
+    }
   }
+}
+
+void EngineLoop::AddDraw(ActiveRequest& request, std::size_t choice, Sequence& sequence,
+                         std::span<float> logits) {
+  if (options_.on_logits) options_.on_logits(request.id, static_cast<int>(choice), logits);
+  draws_.push_back({.request = &request,
+                    .choice = request.choices[choice].get(),
+                    .sequence = &sequence,
+                    .logits = logits});
 }
 
 // The prompt is computed: every choice gets a sequence of its own.
@@ -199,18 +237,6 @@ void EngineLoop::StartReplies(ActiveRequest& request, Sequence& sequence, std::i
     request.choices.push_back(
         std::make_unique<Choice>(request.request, model_->tokenizer(), i, request.most_tokens));
   }
-}
-
-void EngineLoop::Draw(ActiveRequest& request, Choice& choice, Sequence& sequence,
-                      std::span<float> logits) {
-  if (request.most_tokens == 0) {
-    choice.End(FinishReason::kLength);
-  } else {
-    if (options_.on_logits) options_.on_logits(request.id, choice.index(), logits);
-    const std::int32_t token = choice.Draw(logits, sequence.chain.tokens());
-    if (!choice.finished()) scheduler_.Append(sequence, token);
-  }
-  if (choice.finished()) EndChoice(request, choice, sequence, nullptr);
 }
 
 // The choice has finished: its sequence leaves, its reply goes to the outcome.

@@ -41,7 +41,8 @@ struct EngineLoopOptions {
   std::int64_t max_batch_tokens = 0;  // rows of a step, at most the model's; 0 = the model's
   std::int64_t aging_ns = 30'000'000'000;
   std::uint64_t prompt_log_bytes = 0;
-  // Sees the logits of every token before it is drawn, and may change them: for tests.
+  // Sees the logits of every token before any of the step is drawn, and may change them: for tests.
+  // Choices of one prompt draw their first token from the same logits.
   std::function<void(std::uint64_t request, int choice, std::span<float> logits)> on_logits;
 };
 
@@ -76,14 +77,23 @@ class EngineLoop {
 
  private:
   struct ActiveRequest;
+  struct TokenDraw {
+    ActiveRequest* request = nullptr;
+    Choice* choice = nullptr;
+    Sequence* sequence = nullptr;
+    std::span<float> logits;
+    std::int32_t token = 0;
+  };
   EngineLoop(LoadedModel& model, const EngineLoopOptions& options, AlignedBuffer logits);
 
   void NoteScheduled();
   void PrepareBlocks(folio::Step& step);
   void Compute(const folio::Step& step);
-  void DrawTokens(const folio::Step& step);
+  void DrawTokens(const folio::Step& step, std::int64_t now_ns);
   void StartReplies(ActiveRequest& request, Sequence& sequence, std::int64_t now_ns);
-  void Draw(ActiveRequest& request, Choice& choice, Sequence& sequence, std::span<float> logits);
+  void CollectDraws(const folio::Step& step, std::int64_t now_ns);
+  void AddDraw(ActiveRequest& request, std::size_t choice, Sequence& sequence,
+               std::span<float> logits);
   void EndChoice(ActiveRequest& request, Choice& choice, Sequence& sequence, folio::Step* step);
   void EndRequest(ActiveRequest& request, FinishReason reason, const Error& error,
                   folio::Step* step);
@@ -100,11 +110,16 @@ class EngineLoop {
   std::unordered_map<std::uint64_t, std::unique_ptr<ActiveRequest>> requests_;
   AlignedBuffer logits_;  // [max_requests, vocab]
   std::vector<BatchChunk> batch_;
+  std::vector<TokenDraw> draws_;  // of the step
   std::uint64_t steps_ = 0;
   std::uint64_t prompt_tokens_ = 0;  // of requests that ran, as the three below
   std::uint64_t cached_tokens_ = 0;
   std::uint64_t computed_tokens_ = 0;
   std::uint64_t generated_tokens_ = 0;
+  // Of the steps that computed something.
+  std::int64_t schedule_ns_ = 0;
+  std::int64_t forward_ns_ = 0;
+  std::int64_t draw_ns_ = 0;
 };
 
 }  // namespace folio

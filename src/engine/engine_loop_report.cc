@@ -91,7 +91,10 @@ Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
                     .computed_tokens = computed_tokens_,
                     .generated_tokens = generated_tokens_,
                     .preemptions = trace.totals(EventType::kPreempted).count,
-                    .evictions = trace.totals(EventType::kEvicted).count};
+                    .evictions = trace.totals(EventType::kEvicted).count,
+                    .forward_seconds = static_cast<double>(forward_ns_) * 1e-9,
+                    .schedule_seconds = static_cast<double>(schedule_ns_) * 1e-9,
+                    .draw_seconds = static_cast<double>(draw_ns_) * 1e-9};
   for (const Sequence* sequence : scheduler_.All()) {
     snapshot.requests.push_back(SnapshotOf(*sequence));
   }
