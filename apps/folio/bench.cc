@@ -10,12 +10,13 @@
 #include "cpu/machine.h"
 #include "engine/numerics_name.h"
 #include "engine/session.h"
+#include "folio/bench_serving.h"
+#include "folio/bench_tokens.h"
 #include "folio/commands.h"
 #include "folio/engine_args.h"
 #include "folio/options.h"
 #include "folio/output.h"
 #include "folio/progress_bar.h"
-#include "sampling/counter_rng.h"
 #include "sampling/sampler.h"
 
 namespace folio {
@@ -28,6 +29,7 @@ struct BenchArgs {
   std::int64_t generate = 128;
   std::int64_t batch = 1;
   std::int64_t repeat = 5;
+  ServingArgs serving;
   bool json = false;
 };
 
@@ -38,16 +40,6 @@ struct BenchResult {
   std::vector<double> tokens_per_second;  // one a repeat, sorted
   double bytes_per_token = 0;
 };
-
-// Tokens that are the same on every machine and that no cache of n-grams could guess.
-std::vector<TokenId> BenchTokens(std::int64_t count, TokenId vocab) {
-  std::vector<TokenId> tokens;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double u = UniformAt(/*seed=*/1, /*choice=*/0, i);
-    tokens.push_back(static_cast<TokenId>(u * static_cast<double>(vocab)));
-  }
-  return tokens;
-}
 
 double Seconds(const std::function<Status()>& work, Status& status) {
   const auto start = std::chrono::steady_clock::now();
@@ -78,8 +70,7 @@ class Bench {
       : model_(model),
         args_(args),
         stem_(model),
-        tokens_(BenchTokens(args.depth + args.prompt, static_cast<TokenId>(model.config().vocab))) {
-  }
+        tokens_(BenchTokens(args.depth + args.prompt, model.config().vocab)) {}
 
   Result<std::vector<BenchResult>> Run() {
     std::vector<BenchResult> results;
@@ -229,6 +220,7 @@ std::string AsText(const LoadedModel& model, const BenchArgs& args,
 }
 
 Status RunBench(BenchArgs& args) {
+  if (args.serving.serving) return RunServingBench(args.engine, args.serving, args.json);
   if (args.prompt == 0 && args.generate == 0) {
     return UsageError("bench", "--prompt", "and --generate are both 0: nothing to measure");
   }
@@ -269,6 +261,7 @@ void AddBench(CLI::App& app, Action& action) {
   AddWhole(*command, "--repeat", args->repeat, 1, 1000,
            "measurements after one warm-up (default: 5)");
   command->add_flag("--json", args->json, "print one JSON document");
+  AddServingArgs(*command, args->serving);
   AddEngineArgs(*command, args->engine);
   command->callback([args, &action] { action = [args] { return RunBench(*args); }; });
 }
