@@ -7,7 +7,11 @@
 #include <deque>
 #include <future>
 #include <iterator>
+#include <limits>
 #include <mutex>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,6 +38,23 @@ class CommandQueue {
     return true;
   }
 
+  // As Post, for a request: false also after StopRequests. What it let through stands in front of
+  // every command posted afterwards.
+  bool PostRequest(Command command) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_ || draining_) return false;
+      commands_.push_back(std::move(command));
+    }
+    wake_.notify_one();
+    return true;
+  }
+
+  void StopRequests() {
+    const std::lock_guard lock(mutex_);
+    draining_ = true;
+  }
+
   // All commands so far; waits for one if `idle`. Nothing once closed and empty.
   std::optional<std::deque<Command>> Take(bool idle) {
     std::unique_lock lock(mutex_);
@@ -55,7 +76,28 @@ class CommandQueue {
   std::condition_variable wake_;
   std::deque<Command> commands_;
   bool closed_ = false;
+  bool draining_ = false;
 };
+
+Status CheckWhole(std::string name, std::int64_t value, std::int64_t most) {
+  if (value >= 1 && value <= most) return {};
+  return UsageError(std::move(name), "",
+                    std::to_string(value) + " is not from 1 to " + std::to_string(most));
+}
+
+// What `work` returns; what the system refuses it, memory or a thread, as an error.
+template <typename Work>
+auto WithoutThrowing(const char* what, const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return RuntimeError(what, "memory", "the system gives no more");
+  } catch (const std::length_error&) {
+    return RuntimeError(what, "memory", "no system gives so much");
+  } catch (const std::system_error& error) {
+    return RuntimeError(what, "", error.what());
+  }
+}
 
 Result<LoadOptions> LoadOptionsOf(const EngineOptions& options) {
   const auto kv_type = KvTypeFromName(options.kv_type);
@@ -64,9 +106,13 @@ Result<LoadOptions> LoadOptionsOf(const EngineOptions& options) {
   }
   const Result<Numerics> numerics = ParseNumerics(options.numerics);
   if (!numerics) return std::unexpected(numerics.error());
-  if (options.max_requests < 1 || options.max_requests > std::int64_t{1} << 20) {
-    return UsageError("--max-requests", "",
-                      std::to_string(options.max_requests) + " is not from 1 to 1048576");
+  if (Status checked = CheckWhole("--max-requests", options.max_requests, std::int64_t{1} << 20);
+      !checked) {
+    return std::unexpected(checked.error());
+  }
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (Status checked = CheckWhole("--max-queue", options.max_queue, kMost); !checked) {
+    return std::unexpected(checked.error());
   }
   return LoadOptions{.threads = options.threads,
                      .context = options.context,
@@ -88,7 +134,6 @@ Result<LoadOptions> LoadOptionsOf(const EngineOptions& options) {
 // What the loop writes and the stream's owner reads.
 struct Stream::Shared final : RequestSink {
   std::uint64_t id = 0;
-  std::weak_ptr<CommandQueue> commands;
   std::function<void()> cancel;
   std::function<void()> left_queue;
 
@@ -96,6 +141,7 @@ struct Stream::Shared final : RequestSink {
   std::condition_variable wake;
   std::deque<Delta> deltas;
   bool done = false;
+  bool cancelled = false;  // asked once: the queue need not hold more of the same
   Outcome outcome;
 
   void OnScheduled() override { left_queue(); }
@@ -151,6 +197,9 @@ std::optional<Delta> Stream::Next() {
 }
 
 bool Stream::Wait(std::chrono::milliseconds timeout) {
+  // The clock has an end: now and `timeout` together must not pass it.
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);
+  timeout = std::clamp(timeout, std::chrono::milliseconds(0), kLongest);
   std::unique_lock lock(shared_->mutex);
   return shared_->wake.wait_for(lock, timeout,
                                 [this] { return shared_->done || !shared_->deltas.empty(); });
@@ -159,7 +208,7 @@ bool Stream::Wait(std::chrono::milliseconds timeout) {
 void Stream::Cancel() {
   {
     const std::lock_guard lock(shared_->mutex);
-    if (shared_->done) return;
+    if (shared_->done || std::exchange(shared_->cancelled, true)) return;
   }
   shared_->cancel();
 }
@@ -182,8 +231,21 @@ struct Engine::Impl {
   std::int64_t max_queue = 0;
   std::atomic<std::int64_t> queued{0};  // submitted and not yet running
   std::atomic<std::uint64_t> next_id{1};
-  std::atomic<bool> draining{false};
   std::jthread thread;  // last: it ends before what it uses
+
+  Status Open(const EngineOptions& options, const LoadOptions& load) {
+    Result<std::unique_ptr<LoadedModel>> loaded = LoadedModel::Load(options.model, load);
+    if (!loaded) return std::unexpected(loaded.error());
+    model = *std::move(loaded);
+    Result<std::unique_ptr<EngineLoop>> created = EngineLoop::Create(
+        *model,
+        {.max_requests = options.max_requests, .prompt_log_bytes = options.prompt_log_bytes});
+    if (!created) return std::unexpected(created.error());
+    loop = *std::move(created);
+    max_queue = options.max_queue;
+    thread = std::jthread([this] { Run(); });
+    return {};
+  }
 
   void Run() {
     while (auto batch = commands->Take(/*idle=*/loop->num_requests() == 0)) {
@@ -209,50 +271,49 @@ Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Result<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   const Result<LoadOptions> load = LoadOptionsOf(options);
   if (!load) return std::unexpected(load.error());
-  auto impl = std::make_unique<Impl>();
-  Result<std::unique_ptr<LoadedModel>> model = LoadedModel::Load(options.model, *load);
-  if (!model) return std::unexpected(model.error());
-  impl->model = *std::move(model);
-  Result<std::unique_ptr<EngineLoop>> loop = EngineLoop::Create(
-      *impl->model,
-      {.max_requests = options.max_requests, .prompt_log_bytes = options.prompt_log_bytes});
-  if (!loop) return std::unexpected(loop.error());
-  impl->loop = *std::move(loop);
-  impl->max_queue = options.max_queue;
-  impl->thread = std::jthread([raw = impl.get()] { raw->Run(); });
-  return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+  return WithoutThrowing("engine", [&]() -> Result<std::unique_ptr<Engine>> {
+    auto impl = std::make_unique<Impl>();
+    if (Status opened = impl->Open(options, *load); !opened) {
+      return std::unexpected(opened.error());
+    }
+    return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+  });
 }
 
 Engine::~Engine() { impl_->commands->Close(); }
 
 Result<Stream> Engine::Submit(Request request) {
-  if (impl_->draining) return RuntimeError("engine", "", "is draining: it takes no more requests");
   if (Status checked = impl_->loop->Check(request); !checked) {
     return std::unexpected(checked.error());
   }
-  if (impl_->queued.fetch_add(1) >= impl_->max_queue) {
-    impl_->queued.fetch_sub(1);
-    return RuntimeError(
-        "queue", "requests",
-        std::to_string(impl_->max_queue) + " are waiting already, the most that may (--max-queue)");
-  }
-  auto shared = std::make_shared<Stream::Shared>();
-  const std::uint64_t id = impl_->next_id.fetch_add(1);
-  shared->id = id;
-  EngineLoop* const loop = impl_->loop.get();
-  shared->left_queue = [impl = impl_.get()] { impl->queued.fetch_sub(1); };
-  shared->cancel = [weak = std::weak_ptr(impl_->commands), loop, id] {
-    if (const auto commands = weak.lock()) commands->Post([loop, id] { loop->Cancel(id); });
-  };
-  auto owned = std::make_shared<Request>(std::move(request));
-  const bool posted = impl_->commands->Post(
-      [loop, id, owned, shared] { loop->Submit(id, std::move(*owned), shared); });
-  if (!posted) return RuntimeError("engine", "", "is shutting down");
-  return Stream(std::move(shared));
+  return WithoutThrowing("request", [&]() -> Result<Stream> {
+    const std::uint64_t id = impl_->next_id.fetch_add(1);
+    auto shared = std::make_shared<Stream::Shared>();
+    shared->id = id;
+    EngineLoop* const loop = impl_->loop.get();
+    shared->left_queue = [impl = impl_.get()] { impl->queued.fetch_sub(1); };
+    shared->cancel = [weak = std::weak_ptr(impl_->commands), loop, id] {
+      if (const auto commands = weak.lock()) commands->Post([loop, id] { loop->Cancel(id); });
+    };
+    auto owned = std::make_shared<Request>(std::move(request));
+    if (impl_->queued.fetch_add(1) >= impl_->max_queue) {
+      impl_->queued.fetch_sub(1);
+      return RuntimeError("queue", "requests",
+                          std::to_string(impl_->max_queue) +
+                              " are waiting already, the most that may (--max-queue)");
+    }
+    const bool posted = impl_->commands->PostRequest(
+        [loop, id, owned, shared] { loop->Submit(id, std::move(*owned), shared); });
+    if (!posted) {
+      impl_->queued.fetch_sub(1);
+      return RuntimeError("engine", "", "is draining or ending: it takes no more requests");
+    }
+    return Stream(std::move(shared));
+  });
 }
 
 void Engine::Drain() {
-  impl_->draining = true;
+  impl_->commands->StopRequests();
   while (impl_->Ask([impl = impl_.get()] { return impl->loop->num_requests(); }) > 0) {
   }
 }
@@ -266,22 +327,26 @@ std::int64_t Engine::ResetCache() {
 }
 
 Result<std::vector<std::int32_t>> Engine::Tokenize(std::string_view text) const {
-  const Tokenizer& tokenizer = impl_->model->tokenizer();
-  auto tokens = tokenizer.Encode(text, SpecialTokens::kAsText);
-  if (tokens && tokenizer.add_bos() && tokenizer.bos() >= 0) {
-    tokens->insert(tokens->begin(), tokenizer.bos());
-  }
-  return tokens;
+  return WithoutThrowing("text", [&] {
+    const Tokenizer& tokenizer = impl_->model->tokenizer();
+    auto tokens = tokenizer.Encode(text, SpecialTokens::kAsText);
+    if (tokens && tokenizer.add_bos() && tokenizer.bos() >= 0) {
+      tokens->insert(tokens->begin(), tokenizer.bos());
+    }
+    return tokens;
+  });
 }
 
 Result<Engine::Prompt> Engine::RenderChat(std::string_view messages_json,
                                           std::string_view extra_json) const {
   const Result<ChatTemplate>& chat_template = impl_->model->chat_template();
   if (!chat_template) return std::unexpected(chat_template.error());
-  auto rendered = chat_template->RenderWithParts(impl_->model->tokenizer(), messages_json,
-                                                 extra_json, /*add_generation_prompt=*/true);
-  if (!rendered) return std::unexpected(rendered.error());
-  return Prompt{.tokens = std::move(rendered->tokens), .parts = std::move(rendered->parts)};
+  return WithoutThrowing("chat", [&]() -> Result<Prompt> {
+    auto rendered = chat_template->RenderWithParts(impl_->model->tokenizer(), messages_json,
+                                                   extra_json, /*add_generation_prompt=*/true);
+    if (!rendered) return std::unexpected(rendered.error());
+    return Prompt{.tokens = std::move(rendered->tokens), .parts = std::move(rendered->parts)};
+  });
 }
 
 const LoadedModel& Engine::model() const { return *impl_->model; }

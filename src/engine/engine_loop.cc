@@ -16,6 +16,38 @@ std::int64_t NowNs() {
       .count();
 }
 
+// Each choice matches the stop strings with tables of nine times their bytes, and looks at each of
+// them for every byte of its reply.
+constexpr std::size_t kMostStopStrings = 1024;
+constexpr std::size_t kMostStopBytes = std::size_t{1} << 16;
+
+Status CheckStops(std::span<const std::string> stops) {
+  if (stops.size() > kMostStopStrings) {
+    return UsageError("stop", "",
+                      std::to_string(stops.size()) + " strings are more than " +
+                          std::to_string(kMostStopStrings));
+  }
+  std::size_t bytes = 0;
+  for (const std::string& stop : stops) bytes += stop.size();
+  if (bytes <= kMostStopBytes) return {};
+  return UsageError("stop", "",
+                    "the strings have " + std::to_string(bytes) + " bytes, more than " +
+                        std::to_string(kMostStopBytes));
+}
+
+Status CheckParts(std::span<const PromptPart> parts, std::int64_t tokens) {
+  std::int64_t least = 0;
+  for (const PromptPart& part : parts) {
+    if (part.first_token < least || part.first_token > tokens) {
+      return UsageError("parts", part.label,
+                        "token " + std::to_string(part.first_token) + " is not from " +
+                            std::to_string(least) + " to " + std::to_string(tokens));
+    }
+    least = part.first_token;
+  }
+  return {};
+}
+
 double Seconds(std::int64_t from_ns, std::int64_t to_ns) {
   return static_cast<double>(to_ns - from_ns) * 1e-9;
 }
@@ -55,7 +87,13 @@ Status EngineLoop::Check(const Request& request) const {
                       std::to_string(request.choices) + " is not from 1 to " +
                           std::to_string(most_choices) + " (--max-requests)");
   }
+  if (Status stops = CheckStops(request.stop); !stops) return stops;
+  if (request.retention > CacheRetention::k24Hours) {
+    return UsageError("retention", "",
+                      std::to_string(static_cast<int>(request.retention)) + " is none that exists");
+  }
   const auto tokens = static_cast<std::int64_t>(request.prompt.size());
+  if (Status parts = CheckParts(request.parts, tokens); !parts) return parts;
   if (tokens >= model_->plan().context) {
     return UsageError("prompt", "tokens",
                       std::to_string(tokens) + " leave no room for a reply in the context of " +
@@ -87,7 +125,7 @@ void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<Reque
   sequence.arrival_ns = active->submitted_ns;
   sequence.choices = wants.choices;
   sequence.blocks.retention = static_cast<Retention>(wants.retention);
-  sequence.blocks.retained_tokens = wants.retained_tokens;
+  sequence.blocks.retained_tokens = std::min(wants.retained_tokens, prompt);
   ActiveRequest& kept = *requests_.emplace(id, std::move(active)).first->second;
   // Check has refused what can't be added.
   if (const auto added = scheduler_.Add(std::move(sequence)); !added) {

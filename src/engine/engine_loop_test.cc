@@ -200,6 +200,90 @@ TEST_F(EngineLoopTest, WhatCannotBeServedIsRefusedByName) {
   request = Greedy(TestPrompt(4), 1);
   request.sampling.top_p = 2.0F;
   EXPECT_THAT(why(request), HasSubstr("top"));
+  request = Greedy(TestPrompt(4), 1);
+  request.stop = {std::string(1 << 20, 'a')};
+  EXPECT_THAT(why(request), HasSubstr("1048576 bytes"));
+  request.stop = std::vector<std::string>(2000, "a");
+  EXPECT_THAT(why(request), HasSubstr("2000 strings"));
+  request = Greedy(TestPrompt(4), 1);
+  request.retention = static_cast<CacheRetention>(200);
+  EXPECT_THAT(why(request), HasSubstr("200"));
+  request = Greedy(TestPrompt(4), 1);
+  request.parts = {{"tools", 3}, {"system", 1}};
+  EXPECT_THAT(why(request), HasSubstr("system"));
+  request.parts = {{"system", -1}};
+  EXPECT_THAT(why(request), HasSubstr("-1"));
+  request.parts = {{"system", 0}, {"user", 5}};
+  EXPECT_THAT(why(request), HasSubstr("user"));
+  request.parts = {{"system", 0}, {"user", 0}, {"reply start", 4}};
+  EXPECT_EQ(why(request), "");
+}
+
+TEST_F(EngineLoopTest, NumbersOutOfAllProportionAreServed) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  Open({}, {.prompt_log_bytes = 0});
+  for (const std::int64_t number : {kMost, -kMost - 1}) {
+    Request request = Greedy(TestPrompt(255), number);
+    request.retention = CacheRetention::k1Hour;
+    request.retained_tokens = number;
+    request.priority = static_cast<int>(number > 0 ? std::numeric_limits<int>::max()
+                                                   : std::numeric_limits<int>::min());
+    request.cache_salt = std::string(1 << 20, 's');
+    request.parts = {{std::string(1 << 20, 'p'), 0}};
+    const auto sink = Submit(request);
+    RunAll();
+    ASSERT_TRUE(sink->outcome.has_value());
+    EXPECT_EQ(sink->outcome->choices[0].samples.size(), 1U);
+    EXPECT_EQ(sink->outcome->choices[0].finish_reason, FinishReason::kLength);
+    ExpectWhole();
+  }
+}
+
+// What a mark keeps is the prompt: a reply is not sent again by everyone.
+TEST_F(EngineLoopTest, AMarkStaysInThePrompt) {
+  Open({});
+  Request request = Greedy(TestPrompt(32), 40);
+  request.retention = CacheRetention::k1Hour;
+  request.retained_tokens = 1000;
+  Submit(request);
+  RunAll();
+  const BlockPool& pool = model_->cache().pool();
+  int marked = 0;
+  int hashed = 0;
+  for (BlockId id = 0; id < pool.num_blocks(); ++id) {
+    hashed += static_cast<int>(pool.block(id).hashed);
+    marked += static_cast<int>(pool.block(id).retention != Retention::kNone);
+  }
+  EXPECT_EQ(hashed, 4);
+  EXPECT_EQ(marked, 2);
+}
+
+TEST_F(EngineLoopTest, ManyChoicesShareAPoolThatHoldsOneOfThem) {
+  LoadOptions options;
+  options.pool = PoolSize::kGiven;
+  options.num_blocks = 16;  // one context
+  Open(options, {.max_requests = 16, .max_batch_tokens = 5});
+  Request request = Greedy(TestPrompt(100), -1);
+  request.choices = 16;
+  request.sampling = {.temperature = 1.0F, .seed = 4};
+  const auto sink = Submit(request);
+  RunAll();
+  ASSERT_TRUE(sink->outcome.has_value());
+  for (const Reply& reply : sink->outcome->choices) EXPECT_EQ(reply.samples.size(), 156U);
+  EXPECT_GT(model_->trace().totals(EventType::kPreempted).count, 0U);
+  ExpectWhole();
+}
+
+TEST_F(EngineLoopTest, OneRowAStepServesAll) {
+  Open({}, {.max_requests = 4, .max_batch_tokens = 1});
+  std::vector<std::shared_ptr<CollectingSink>> sinks;
+  for (int i = 0; i < 6; ++i) sinks.push_back(Submit(Greedy(TestPrompt(20, i / 2), 3)));
+  RunAll();
+  for (const auto& sink : sinks) {
+    ASSERT_TRUE(sink->outcome.has_value());
+    EXPECT_EQ(sink->outcome->choices[0].samples.size(), 3U);
+  }
+  ExpectWhole();
 }
 
 TEST_F(EngineLoopTest, TenThousandRequestsLeaveNothingBehind) {

@@ -2,6 +2,7 @@
 #include "folio/engine.h"
 
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -129,6 +130,114 @@ TEST_F(EngineTest, DrainingRefusesAndFinishes) {
   engine->Drain();
   EXPECT_FALSE(engine->Submit(Greedy(TestPrompt(10), 1)).has_value());
   EXPECT_EQ(stream->Finish()->choices[0].samples.size(), 30U);
+}
+
+// A request is either refused or waited for, however close the two calls are.
+TEST_F(EngineTest, NoRequestSlipsInBehindADrain) {
+  for (int i = 0; i < 30; ++i) {
+    const auto engine = Open({.max_requests = 8});
+    std::vector<Stream> streams;
+    std::jthread submitter([&] {
+      while (auto stream = engine->Submit(Greedy(TestPrompt(4), 2))) {
+        streams.push_back(*std::move(stream));
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::microseconds(300 * i));
+    engine->Drain();
+    EXPECT_TRUE(engine->TakeSnapshot().requests.empty());
+    submitter.join();
+    EXPECT_TRUE(engine->TakeSnapshot().requests.empty());
+    for (Stream& stream : streams) {
+      EXPECT_TRUE(stream.Wait(std::chrono::milliseconds(0)));
+      EXPECT_EQ(stream.Finish()->choices[0].finish_reason, FinishReason::kLength);
+    }
+  }
+}
+
+TEST_F(EngineTest, AFullQueueEndsWithItsEngine) {
+  auto engine = Open({.max_requests = 1});
+  std::vector<Stream> streams;
+  for (int i = 0; i < 200; ++i) {
+    auto stream = engine->Submit(Greedy(TestPrompt(100, i), 100));
+    ASSERT_TRUE(stream.has_value());
+    streams.push_back(*std::move(stream));
+  }
+  std::jthread reader([&] {  // waits while the engine ends
+    while (streams.back().Next()) {
+    }
+  });
+  engine.reset();
+  reader.join();
+  for (Stream& stream : streams) {
+    while (stream.Next()) {
+    }
+    EXPECT_EQ(stream.outcome().choices[0].finish_reason, FinishReason::kCancelled);
+    stream.Cancel();
+  }
+}
+
+TEST_F(EngineTest, CancellingFromOtherThreadsEndsTheStreamOnce) {
+  const auto engine = Open({.max_requests = 2});
+  for (int i = 0; i < 20; ++i) {
+    auto stream = engine->Submit(Greedy(TestPrompt(20, i), 200));
+    ASSERT_TRUE(stream.has_value());
+    std::vector<std::jthread> cancellers;
+    for (int t = 0; t < 3; ++t) {
+      cancellers.emplace_back([&] {
+        for (int n = 0; n < 1000; ++n) stream->Cancel();
+      });
+    }
+    int ends = 0;
+    while (const auto delta = stream->Next()) ends += static_cast<int>(delta->finished.has_value());
+    EXPECT_EQ(ends, 1);
+  }
+  engine->Drain();
+  EXPECT_EQ(engine->TakeSnapshot().blocks_used, 0);
+}
+
+TEST_F(EngineTest, AWaitMayBeAsLongAsTheClockIsAndLonger) {
+  const auto engine = Open();
+  auto stream = engine->Submit(Greedy(TestPrompt(10), 2));
+  ASSERT_TRUE(stream.has_value());
+  EXPECT_TRUE(stream->Wait(std::chrono::milliseconds::max()));
+  stream->Wait(std::chrono::milliseconds::min());
+}
+
+TEST_F(EngineTest, OptionsOutOfAllProportionAreRefusedByName) {
+  const auto why = [&](EngineOptions options) {
+    options.model = file_.path();
+    if (options.memory == 0) options.memory = std::uint64_t{256} << 20;
+    const auto engine = Engine::Open(options);
+    return engine ? std::string() : engine.error().Message();
+  };
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(why({.max_queue = 0}), HasSubstr("--max-queue"));
+  EXPECT_THAT(why({.max_queue = -1}), HasSubstr("--max-queue"));
+  EXPECT_THAT(why({.max_requests = kMost}), HasSubstr("--max-requests"));
+  EXPECT_THAT(why({.max_requests = 1 << 20}), HasSubstr("--memory"));
+  EXPECT_THAT(why({.trace_events = std::numeric_limits<std::size_t>::max()}), HasSubstr("trace"));
+  EXPECT_THAT(why({.trace_events = 1 << 24}), HasSubstr("--memory"));
+  EXPECT_THAT(why({.prompt_log_bytes = std::numeric_limits<std::uint64_t>::max()}),
+              HasSubstr("prompt log"));
+  EXPECT_THAT(why({.context = kMost}), HasSubstr("--context"));
+  EXPECT_THAT(why({.block_size = 1 << 30}), HasSubstr("--memory"));
+  EXPECT_THAT(why({.block_size = 0}), HasSubstr("block size"));
+  EXPECT_THAT(why({.max_batch_tokens = kMost}), HasSubstr("--max-batch-tokens"));
+  EXPECT_THAT(why({.threads = -3}), HasSubstr("--threads"));
+}
+
+TEST_F(EngineTest, ABlockMayBeLargerThanTheContext) {
+  const auto engine = Open({.context = 20, .block_size = 1024, .prompt_log_bytes = 0});
+  const auto outcome = engine->Submit(Greedy(TestPrompt(19), 100))->Finish();
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->choices[0].samples.size(), 1U);
+}
+
+TEST_F(EngineTest, AContextOfOneTokenLeavesRoomForNothing) {
+  const auto engine = Open({.context = 1});
+  const auto refused = engine->Submit(Greedy(TestPrompt(1), 1));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().Message(), HasSubstr("--context"));
 }
 
 TEST_F(EngineTest, ResettingTheCacheForgetsWhatNobodyUses) {

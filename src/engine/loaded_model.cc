@@ -13,6 +13,9 @@
 namespace folio {
 namespace {
 
+constexpr std::size_t kMostTraceEvents = std::size_t{1} << 24;
+constexpr std::uint64_t kMostPromptLogBytes = std::uint64_t{1} << 40;
+
 Status CheckOptions(const LoadOptions& options) {
   if (options.threads < 0 || options.threads > 1024) {
     return UsageError("--threads", "", std::to_string(options.threads) + " is not from 1 to 1024");
@@ -22,6 +25,16 @@ Status CheckOptions(const LoadOptions& options) {
   if (options.max_batch_tokens < 1 || options.max_batch_tokens > 65536) {
     return UsageError("--max-batch-tokens", "",
                       std::to_string(options.max_batch_tokens) + " is not from 1 to 65536");
+  }
+  if (options.prompt_log_bytes > kMostPromptLogBytes) {
+    return UsageError("prompt log", "",
+                      std::to_string(options.prompt_log_bytes) + " bytes are more than " +
+                          std::to_string(kMostPromptLogBytes));
+  }
+  if (options.trace_events > kMostTraceEvents) {
+    return UsageError("trace events", "",
+                      std::to_string(options.trace_events) + " are more than " +
+                          std::to_string(kMostTraceEvents));
   }
   return {};
 }
@@ -109,7 +122,7 @@ Status LoadedModel::PlanParts() {
        .weights_bytes = *weights,
        .program_bytes =
            kProgramBytes + static_cast<std::uint64_t>(config_.vocab) * kBytesPerVocabularyToken,
-       .fixed_index_bytes = options_.prompt_log_bytes,
+       .fixed_index_bytes = options_.prompt_log_bytes + options_.trace_events * sizeof(Event),
        .workspace_bytes = [this](std::int64_t context) { return WorkspaceBytes(context); }},
       layout_);
   if (!plan) return std::unexpected(plan.error());

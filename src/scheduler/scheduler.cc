@@ -1,6 +1,7 @@
 #include "scheduler/scheduler.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,8 @@ std::int64_t HeldBlocks(const SequenceBlocks& blocks) {
 
 Scheduler::Scheduler(const SchedulerOptions& options, KvCacheManager& cache, Trace* trace)
     : options_(options), cache_(&cache), trace_(trace), waiting_(ByRank{this}) {
+  most_priority_ =
+      std::numeric_limits<std::int64_t>::max() / 2 / std::max<std::int64_t>(options.aging_ns, 1);
   // The most tokens whose blocks the pool has: BlocksForSequence grows with its argument.
   std::int64_t low = 0;
   std::int64_t high = cache.pool().num_blocks() * cache.block_size();

@@ -16,6 +16,7 @@
 #ifndef FOLIO_SCHEDULER_SCHEDULER_H_
 #define FOLIO_SCHEDULER_SCHEDULER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -98,7 +99,10 @@ class Scheduler {
   };
 
   Rank RankOf(const Sequence& sequence) const {
-    return {sequence.arrival_ns - sequence.priority * options_.aging_ns, sequence.id};
+    return {sequence.arrival_ns -
+                std::clamp<std::int64_t>(sequence.priority, -most_priority_, most_priority_) *
+                    options_.aging_ns,
+            sequence.id};
   }
   void ScheduleDecodes(Step& step);
   void SchedulePrompts(Step& step);
@@ -119,6 +123,7 @@ class Scheduler {
   SchedulerOptions options_;
   KvCacheManager* cache_;
   Trace* trace_;
+  std::int64_t most_priority_ = 0;  // more would overflow a rank
   std::int64_t longest_ = 0;
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
   std::set<Sequence*, ByRank> waiting_;

@@ -1,6 +1,7 @@
 #include "scheduler/scheduler.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -95,6 +96,19 @@ TEST(SchedulerTest, ThePriorityDecidesAndTimeMakesUpForIt) {
     }
   }
   EXPECT_EQ(order, (std::vector<SequenceId>{higher, low, high}));
+}
+
+TEST(SchedulerTest, TheWidestPrioritiesKeepTheirOrder) {
+  SchedulerRig rig({}, {.max_batch_tokens = 4, .max_running = 1});
+  const SequenceId lowest = rig.Add(SchedulerRig::Tokens(4), 1, std::numeric_limits<int>::min());
+  const SequenceId plain = rig.Add(SchedulerRig::Tokens(4, 100), 1, 0);
+  const SequenceId highest =
+      rig.Add(SchedulerRig::Tokens(4, 200), 1, std::numeric_limits<int>::max());
+  std::vector<SequenceId> order;
+  while (!rig.scheduler.empty()) {
+    for (const RanChunk& chunk : rig.Run()) order.push_back(chunk.id);
+  }
+  EXPECT_EQ(order, (std::vector<SequenceId>{highest, plain, lowest}));
 }
 
 TEST(SchedulerTest, TheYoungestIsPreemptedAndResumesFromTheCache) {
