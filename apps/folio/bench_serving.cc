@@ -133,9 +133,8 @@ std::string Format(const char* format, ...) {
 }
 
 void AddServingArgs(CLI::App& app, ServingArgs& args) {
-  constexpr const char* kGroup = "Serving";
   constexpr std::int64_t kMost = 1 << 20;
-  const auto group = [](CLI::Option* option) { option->group(kGroup); };
+  const auto group = [](CLI::Option* option) { option->group("Serving"); };
   group(app.add_flag("--serving", args.serving,
                      "many requests on one engine instead: shared prefixes, turns of agents, "
                      "memory, costs"));
