@@ -81,6 +81,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   AddPerplexity(app, action);
   AddBench(app, action);
   AddVerify(app, action);
+  AddLab(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

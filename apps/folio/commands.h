@@ -15,6 +15,7 @@ using Action = std::function<Status()>;
 void AddBatch(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 void AddChat(CLI::App& app, Action& action);
+void AddLab(CLI::App& app, Action& action);
 void AddLogits(CLI::App& app, Action& action);
 void AddModels(CLI::App& app, Action& action);
 void AddPerplexity(CLI::App& app, Action& action);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 namespace folio {
 namespace {
@@ -49,6 +50,24 @@ std::string OneLine(std::string_view text, std::size_t most) {
   }
   if (cut) line += kMore;
   return line;
+}
+
+std::vector<std::string> Wrapped(std::string_view line, std::size_t columns) {
+  const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
+  std::vector<std::string> lines;
+  std::string rest(line);
+  while (Width(rest) > columns) {
+    std::size_t end = 0;  // of what fits
+    for (std::size_t width = 0; end < rest.size(); ++end) {
+      if (!ContinuesCharacter(rest[end]) && ++width > columns) break;
+    }
+    const std::size_t blank = rest.rfind(' ', end);
+    if (blank == std::string::npos || blank <= first) break;  // a word as long as the line
+    lines.push_back(rest.substr(0, blank));
+    rest = std::string(first, ' ') + rest.substr(blank + 1);
+  }
+  lines.push_back(std::move(rest));
+  return lines;
 }
 
 std::vector<std::string> TextTable::Lines() const {

@@ -21,6 +21,10 @@ std::string Decimal(double number, int digits);
 // ends with "...".
 std::string OneLine(std::string_view text, std::size_t most);
 
+// `line` in lines of at most `columns` characters, broken at blanks where it can be; later ones are
+// as far in as the first.
+std::vector<std::string> Wrapped(std::string_view line, std::size_t columns);
+
 // Rows of cells, each column as wide as its widest cell (in code points) and two blanks apart.
 class TextTable {
  public:

@@ -32,5 +32,17 @@ TEST(TextTable, OneLineCutsBetweenCharacters) {
   EXPECT_EQ(OneLine("ééééééé", 6), "ééé...");
 }
 
+TEST(Wrapped, BreaksAtBlanksAndKeepsTheIndent) {
+  EXPECT_THAT(Wrapped("", 8), ElementsAre(""));
+  EXPECT_THAT(Wrapped("one two", 8), ElementsAre("one two"));
+  EXPECT_THAT(Wrapped("  one two three", 9), ElementsAre("  one two", "  three"));
+  EXPECT_THAT(Wrapped("éé éé éé", 5), ElementsAre("éé éé", "éé"));
+}
+
+TEST(Wrapped, AWordThatIsTooLongStays) {
+  EXPECT_THAT(Wrapped("abcdefghij kl", 5), ElementsAre("abcdefghij kl"));
+  EXPECT_THAT(Wrapped("  abcdefghij", 5), ElementsAre("  abcdefghij"));
+}
+
 }  // namespace
 }  // namespace folio

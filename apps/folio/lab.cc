@@ -1,0 +1,125 @@
+#include "folio/lab.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <string_view>
+
+#include "folio/commands.h"
+#include "folio/options.h"
+#include "folio/text_table.h"
+#include "quant/kv_type.h"
+
+namespace folio {
+namespace {
+
+struct Lab {
+  std::string_view name;
+  std::string_view about;
+  Result<LabSteps> (*run)(const LabArgs& args);
+  bool takes_tokens = false;
+};
+
+constexpr std::array<Lab, 4> kLabs = {{
+    {"paged", "three requests on a pool of four blocks; what paging wastes; what a block is",
+     PagedLab},
+    {"kv-size", "what keys and values take, factor by factor, and in whole blocks", KvSizeLab,
+     true},
+    {"prompt-cache", "what a second request with the same prefix is spared, and what makes it miss",
+     PromptCacheLab},
+    {"kv-cache", "the work of one decode step with and without a KV cache", KvCacheLab, true},
+}};
+
+constexpr std::size_t kColumns = 96;
+
+struct Args {
+  std::string name;
+  LabArgs lab;
+  bool list = false;
+  bool json = false;
+};
+
+std::string Names() {
+  std::string names;
+  for (const Lab& lab : kLabs) names += (names.empty() ? "" : ", ") + std::string(lab.name);
+  return names;
+}
+
+Status List(bool json) {
+  OutputJson document = {{"labs", OutputJson::array()}};
+  std::string text;
+  for (const Lab& lab : kLabs) {
+    document["labs"].push_back({{"name", lab.name}, {"about", lab.about}});
+    text += std::string(lab.name) + std::string(14 - lab.name.size(), ' ') +
+            std::string(lab.about) + "\n";
+  }
+  return json ? WriteJson(document) : WriteOutput(text);
+}
+
+Status WriteSteps(std::string_view name, const LabSteps& steps) {
+  OutputJson document = {{"lab", name}, {"steps", OutputJson::array()}};
+  for (const LabStep& step : steps) {
+    OutputJson json = {{"id", step.id}, {"title", step.title}};
+    json.update(step.facts);
+    json["text"] = step.lines;
+    document["steps"].push_back(std::move(json));
+  }
+  return WriteJson(document);
+}
+
+std::string AsText(const LabSteps& steps) {
+  std::string text;
+  for (const LabStep& step : steps) {
+    text += (text.empty() ? "" : "\n") + step.id + "  " + step.title + "\n";
+    for (const std::string& line : step.lines) {
+      for (const std::string& part : Wrapped(line, kColumns)) {
+        text += part.empty() ? "\n" : "    " + part + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+Status RunLab(const Args& args) {
+  if (args.list) return List(args.json);
+  if (args.name.empty()) return UsageError("lab", "NAME", "is missing; there are " + Names());
+  const auto lab = std::ranges::find(kLabs, args.name, &Lab::name);
+  if (lab == kLabs.end()) {
+    return UsageError("lab", "NAME", "'" + args.name + "' is none of " + Names());
+  }
+  if (args.lab.tokens > 0 && !lab->takes_tokens) {
+    return UsageError("lab", "--tokens", "is for kv-size and kv-cache, not for " + args.name);
+  }
+  if (!KvTypeFromName(args.lab.kv_type)) {
+    return UsageError("--kv-type", "",
+                      "'" + args.lab.kv_type + "' is none of bf16, f16, f32, q8_0");
+  }
+  const Result<LabSteps> steps = lab->run(args.lab);
+  if (!steps) return std::unexpected(steps.error());
+  if (args.json) return WriteSteps(lab->name, *steps);
+  const std::string text = AsText(*steps);
+  return WriteOutput(OutputIsTerminal() ? ForTerminal(text) : text);
+}
+
+}  // namespace
+
+void AddLab(CLI::App& app, Action& action) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  auto args = std::make_shared<Args>();
+  CLI::App* command = app.add_subcommand("lab", "worked examples on the engine's own classes");
+  command->add_option("NAME", args->name, "one of " + Names());
+  command->add_flag("--list", args->list, "say what each one shows");
+  command->add_option("--model", args->lab.model,
+                      "a GGUF file or a name in the store (default: as for run; paged and kv-size "
+                      "need none and then take the shape of Qwen3-8B)");
+  AddWhole(*command, "--tokens", args->lab.tokens, 1, kMost,
+           "how long: of kv-size (default: 100000), and of kv-cache at most (default: 1024)");
+  AddWhole(*command, "--threads", args->lab.threads, 1, 1024,
+           "compute threads (default: one a core)");
+  command->add_option("--kv-type", args->lab.kv_type, "bf16 (default), f16, f32 or q8_0");
+  command->add_flag("--json", args->json, "print one JSON document with the same steps");
+  command->callback([args, &action] { action = [args] { return RunLab(*args); }; });
+}
+
+}  // namespace folio

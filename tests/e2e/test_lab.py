@@ -1,0 +1,225 @@
+"""The worked examples: their numbers are the texts', and the engine's own."""
+
+import pytest
+from cli_checks import refused
+
+LABS = ["paged", "kv-size", "prompt-cache", "kv-cache"]
+
+
+def steps(folio, name, *args, **options):
+    outcome = folio("lab", name, *args, "--json", **options)
+    assert outcome.code == 0 and outcome.err == "", outcome.err
+    document = outcome.json()
+    assert document["lab"] == name
+    return {step["id"]: step for step in document["steps"]}
+
+
+@pytest.fixture(scope="module")
+def paged(folio):
+    return steps(folio, "paged")
+
+
+@pytest.fixture(scope="module")
+def prompt_cache(folio, smollm2):
+    return steps(folio, "prompt-cache", "--model", smollm2)
+
+
+def ref_counts(step):
+    return [block["ref_cnt"] for block in step["blocks"]]
+
+
+def blocks_found(step):
+    return [look_up["block"] for look_up in step["look_ups"]]
+
+
+def test_labs_are_listed(folio):
+    listed = folio("lab", "--list", "--json").json()["labs"]
+    assert [lab["name"] for lab in listed] == LABS and all(lab["about"] for lab in listed)
+    text = folio("lab", "--list").out
+    assert [line.split()[0] for line in text.splitlines()] == LABS
+
+
+def test_wrong_usage_names_what_there_is(folio):
+    refused(folio("lab"), 2, "NAME", *LABS)
+    refused(folio("lab", "no-such"), 2, "no-such", *LABS)
+    refused(folio("lab", "kv-size", "--kv-type", "q3"), 2, "--kv-type", "q3")
+    refused(folio("lab", "kv-size", "--tokens", "0"), 2, "--tokens", "0")
+    refused(folio("lab", "paged", "--tokens", "5"), 2, "--tokens", "paged")
+    refused(folio("lab", "kv-cache", "--tokens", "100"), 2, "--tokens", "100")
+    refused(folio("lab", "kv-size", "--model", "nowhere.gguf"), 3, "nowhere.gguf")
+
+
+def test_p1_the_first_request_misses(paged):
+    step = paged["P1"]
+    assert blocks_found(step) == [None, None, None] and step["hits"] == []
+    assert [look_up["hash"] for look_up in step["look_ups"]] == ["0xABCD", "0xABGH", "0xABKL"]
+    assert step["new_blocks"] == step["block_tables"]["0"] == [0, 1, 2]
+    assert step["compute"] == ["ABCD", "EFGH", "IJKL"] and ref_counts(step) == [1, 1, 1, 0]
+    assert step["map"] == {"0xABCD": 0, "0xABGH": 1, "0xABKL": 2} and step["free_queue"] == [3]
+
+
+def test_p2_the_second_shares_two_blocks(paged):
+    step = paged["P2"]
+    assert blocks_found(step) == [0, 1, None] and step["hits"] == [0, 1] and step["new_blocks"] == [3]
+    assert step["block_tables"] == {"0": [0, 1, 2], "1": [0, 1, 3]} and ref_counts(step) == [2, 2, 1, 1]
+    assert step["compute"] == ["XYZ"] and step["look_ups"][2]["hash"] is None
+    assert step["blocks"][3] == {"id": 3, "holds": "XYZ", "ref_cnt": 1, "hash": None, "sha256": None}
+
+
+def test_p3_and_p4_finished_requests_leave_their_entries(paged):
+    step = paged["P3"]
+    assert ref_counts(step) == [1, 1, 0, 1] and step["free_queue"] == [2] and step["events"] == ["freed 2"]
+    assert step["map"] == paged["P2"]["map"]
+    step = paged["P4"]
+    assert ref_counts(step) == [0, 0, 0, 0] and sorted(step["free_queue"]) == [0, 1, 2, 3]
+    assert step["map"] == {"0xABCD": 0, "0xABGH": 1, "0xABKL": 2}
+
+
+def test_p5_hits_leave_the_queue_and_eviction_is_reuse(paged):
+    step = paged["P5"]
+    assert step["hits"] == [0, 1] and step["block_tables"]["2"] == [0, 1, 3, 2] and step["compute"] == ["PPPP", "QQQQ"]
+    assert step["queue_after_hits"] == [3, 2] and "0xABKL" in step["map_after_hits"]
+    assert step["map"] == {"0xABCD": 0, "0xABGH": 1, "0xABPP": 3, "0xABQQ": 2}
+    events = step["events"]
+    assert events[:2] == ["hit 0", "hit 1"]
+    assert events.index("evicted 2") + 1 == events.index("block_allocated 2") and "evicted 3" not in events
+    assert ref_counts(step) == [1, 1, 1, 1] and step["free_queue"] == []
+    hashes = {block["hash"]: block["sha256"] for block in step["blocks"]}
+    assert hashes["0xABCD"] == paged["P1"]["blocks"][0]["sha256"]
+
+
+def test_p6_shows_the_drawings_order_and_the_engines(paged):
+    step = paged["P6"]
+    assert step["drawing"] == {"order": [3, 2, 0, 1], "hands_out": [3, 2]}
+    assert step["tail_only"] == {"order": [2, 3, 1, 0], "hands_out": [2, 3]}
+    assert step["engine"] == {"order": paged["P4"]["free_queue"], "hands_out": paged["P5"]["new_blocks"]}
+    assert step["engine"]["order"] == [3, 2, 1, 0]
+    assert step["six_blocks"]["hands_out"] == [3, 4] and step["six_blocks"]["map"]["0xABKL"] == 2
+    assert "no hash" in " ".join(step["text"])
+
+
+def test_the_pool_is_whole_after_every_step(paged):
+    assert [paged[step]["integrity"] for step in ("P1", "P2", "P3", "P4", "P5")] == [""] * 5
+
+
+def test_p7_wastes_less_than_a_block_per_request(paged):
+    step = paged["P7"]
+    count, tokens, slots = step["requests_paged"], step["tokens"], step["slots"]
+    assert 0 <= slots - tokens == round(step["wasted_mean"] * count) < count * step["block_size"]
+    assert step["wasted_most"] < step["block_size"]
+    assert slots <= step["pool_blocks"] * step["block_size"] == step["requests_reserving"] * step["reserved_per_request"]
+    assert count > 4 * step["requests_reserving"] and step["used_share_paged"] > 0.98 > 0.5 > step["used_share_reserving"]
+    gaps = step["fragmentation"]
+    assert gaps["fits"] and gaps["free_after"] == 0 and gaps["runs"] > 1 and gaps["free_blocks"] > 0
+
+
+def test_p8_one_blocks_tensor(folio, paged, smollm2):
+    step = paged["P8"]
+    assert step["shape"] == [2, 16, 8, 128] and step["numbers_per_layer"] == 2 * 16 * 8 * 128
+    assert step["bytes_per_layer"] == 2 * step["numbers_per_layer"]
+    assert step["block_bytes"] == 36 * step["bytes_per_layer"] and step["layers_of_group"] == 36
+    assert step["layer_offsets"] == [layer * step["bytes_per_layer"] for layer in range(36)]
+    step = steps(folio, "paged", "--model", smollm2, "--kv-type", "f32")["P8"]
+    assert step["shape"] == [2, 16, 3, 64] and step["block_bytes"] == 30 * 4 * 2 * 16 * 3 * 64
+
+
+def test_k1_is_the_calculators_number(folio):
+    step = steps(folio, "kv-size")["K1"]
+    assert step["kv_bytes"] == 14_745_600_000 == 2 * 100_000 * 128 * 8 * 36 * 2
+    assert round(step["gib"], 2) == 13.73
+    assert "14,745,600,000 bytes = 13.73 GiB" in " ".join(step["text"])
+
+
+def test_k2_factor_by_factor(folio, smollm2):
+    step = steps(folio, "kv-size")["K2"]
+    n, d, h, layers, h_kv = 100_000, 128, 32, 36, 8
+    assert [factor["bytes"] for factor in step["factors"]] == [
+        2 * n * d * 2, 2 * n * d * h * 2, 2 * n * d * h * layers * 2, 2 * n * d * h_kv * layers * 2]
+    cases = {case["formula"]: case["bytes"] for case in step["special_cases"]}
+    assert cases["MHA"] == step["factors"][2]["bytes"] and cases["GQA"] == step["factors"][3]["bytes"]
+    assert cases["MHA"] == 4 * cases["GQA"] == 32 * cases["MQA"]
+    facts = folio("show", smollm2, "--json").json()
+    for kv_type in ("bf16", "q8_0"):
+        step = steps(folio, "kv-size", "--model", smollm2, "--tokens", "1000", "--kv-type", kv_type)["K2"]
+        assert step["factors"][-1]["bytes"] == 1000 * facts["kv_bytes_per_token_by_type"][kv_type]
+
+
+def test_k3_whole_blocks(folio, gemma3):
+    step = steps(folio, "kv-size")["K3"]
+    even, odd = step["figures"]
+    assert (even["num_blocks"], even["empty_slots"]) == (6250, 0) and even["kv_bytes"] == even["formula_bytes"] == 14_745_600_000
+    assert (odd["num_blocks"], odd["empty_slots"]) == (6251, 15)
+    assert odd["kv_bytes"] - even["kv_bytes"] == step["block_bytes"] == 16 * step["kv_bytes_per_token"]
+    # Layers with a window hold what it sees: 3 of 18 layers see everything.
+    step = steps(folio, "kv-size", "--model", gemma3)["K3"]
+    windows = [group["window"] for group in step["groups"]]
+    assert windows.count(0) == 1 and windows.count(512) == 5
+    assert step["figures"][0]["kv_bytes"] < 0.2 * step["figures"][0]["formula_bytes"]
+
+
+def test_c1_work_grows_with_n_against_n_squared(folio, smollm2):
+    step = steps(folio, "kv-cache", "--model", smollm2, "--tokens", "256")["C1"]
+    assert [cost["tokens"] for cost in step["steps"]] == [64, 128, 256]
+    for cost in step["steps"]:
+        n = cost["tokens"]
+        assert (cost["with_cache"]["rows"], cost["with_cache"]["scores"]) == (1, n + 1)
+        assert (cost["without_cache"]["rows"], cost["without_cache"]["scores"]) == (n + 1, (n + 1) * (n + 2) // 2)
+        assert cost["logits_compared"] == 2 * 49152 and cost["logits_different"] == 0
+        assert cost["without_cache"]["seconds"] > 2 * cost["with_cache"]["seconds"] > 0
+    growth = step["growth"]
+    assert 0.95 < growth["scores_with_cache"] < 1.05 and 1.95 < growth["scores_without_cache"] < 2.05
+    refused(folio("lab", "kv-cache", "--model", smollm2, "--tokens", "100000"), 2, "--tokens", "100000", "8192")
+
+
+def test_c2_a_hit_skips_prefill_and_changes_no_bit(prompt_cache):
+    step = prompt_cache["C2"]
+    first, second, cold = step["first"], step["second"], step["second_without_cache"]
+    assert first["cached_tokens"] == cold["cached_tokens"] == 0 and second["cached_tokens"] == 192
+    assert step["shared_tokens"] // step["block_size"] * step["block_size"] == 192
+    assert second["tokens"] == cold["tokens"] and len(second["tokens"]) == second["generated_tokens"] == 8
+    for reply in (first, second, cold):
+        assert reply["computed_tokens"] == reply["prompt_tokens"] - reply["cached_tokens"] + reply["generated_tokens"] - 1
+    assert step["hit_against_miss"] == {"compared": 8 * 49152, "different": 0}
+    assert step["first_against_second"]["different"] > 8 * 40000  # the comparison can fail
+    assert second["prefill_s"] < cold["prefill_s"]
+
+
+def test_c3_a_mark_keeps_the_prefix_and_yields_to_need(prompt_cache):
+    step = prompt_cache["C3"]
+    assert step["marked_blocks"] == 12 and step["blocks_marked_without"] == 0
+    assert step["without_mark"]["cached_tokens"] == 0 and step["without_mark"]["cause"] == "evicted"
+    assert step["with_mark"]["cached_tokens"] == 192
+    assert step["after_large_prompt"]["cached_tokens"] < 192
+
+
+def test_c4_whole_blocks(prompt_cache):
+    rows = prompt_cache["C4"]["rows"]
+    for row in rows[:-1]:
+        assert row["cached_tokens"] == row["shared_tokens"] // 16 * 16
+    assert {row["cached_tokens"] for row in rows[:-1]} == {0, 16, 32, 48, 64}
+    assert rows[-1]["shared_tokens"] == rows[-1]["prompt_tokens"] == 80 and rows[-1]["cached_tokens"] == 79
+
+
+def test_misses_are_explained(prompt_cache):
+    cases = prompt_cache["why"]["cases"]
+    assert [case["cause"] for case in cases] == [
+        "first_seen", "block_end", "differs", "goes_on", "first_seen", "differs", "evicted", "first_seen"]
+    other_question, next_turn, next_day, evicted = cases[2], cases[3], cases[5], cases[6]
+    assert (other_question["position"], other_question["part"], other_question["offset_in_part"]) == (200, "user", 0)
+    assert other_question["cached_tokens"] == 192 and other_question["nearest"] == cases[1]["request"]
+    assert next_turn["cached_tokens"] >= 208 and next_turn["part"] == "reply"
+    assert next_day["part"] == next_day["nearest_part"] == "date" and next_day["cached_tokens"] == 0
+    assert evicted["matched_tokens"] >= 200 and evicted["cached_tokens"] == 0
+    assert all(case["why"].count("\n") == 0 for case in cases)
+
+
+@pytest.mark.parametrize("name,words", [
+    ("paged", ["P1  time 0", "free queue: 3 2 1 0", "hands out 2 3", "[2, 16, 8, 128]"]),
+    ("kv-size", ["14,745,600,000 bytes = 13.73 GiB", "MQA", "6,251"])])
+def test_text_has_the_same_steps(folio, name, words):
+    outcome = folio("lab", name)
+    assert outcome.code == 0 and outcome.err == "" and max(map(len, outcome.out.splitlines())) <= 110
+    heads = [line.split()[0] for line in outcome.out.splitlines() if line[:1] not in ("", " ")]
+    assert heads == list(steps(folio, name))
+    for word in words:
+        assert word in outcome.out
