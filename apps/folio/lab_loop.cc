@@ -1,7 +1,7 @@
 #include "folio/lab_loop.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -10,6 +10,8 @@
 
 namespace folio {
 namespace {
+
+std::uint32_t Bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 
 struct OutcomeSink final : RequestSink {
   void OnDelta(Delta) override {}
@@ -32,8 +34,7 @@ LogitsDifference CompareLogits(const LabReply& a, const LabReply& b) {
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t i = 0; i < a.logits[row].size(); ++i) {
       ++difference.compared;
-      difference.different +=
-          std::memcmp(&a.logits[row][i], &b.logits[row][i], sizeof(float)) != 0 ? 1 : 0;
+      difference.different += Bits(a.logits[row][i]) != Bits(b.logits[row][i]) ? 1 : 0;
     }
   }
   return difference;

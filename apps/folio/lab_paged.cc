@@ -137,12 +137,11 @@ LabStep QueueOrder(const std::vector<BlockId>& engine_order,
           Listed(tail_only.handed_out),
       "  the engine's pool:                 " + Listed(engine_order) + "  -> hands out " +
           Listed(engine_hands_out),
-      "Why the engine's: block 3 was never full and has no hash, so nobody can ever hit it: it "
-      "goes "
-      "first. Then what was freed longest ago: block 2, at time 2. Of one request, the last block "
-      "goes before the first, because without block 0 a hit could not even begin.",
-      "So the drawing's 3 2 comes out right for another reason, and append-at-the-tail alone would "
-      "have thrown away what block 2 holds to keep a block that holds nothing.",
+      "Why the engine's: block 3 was never full and has no hash, so nobody can ever hit it.",
+      "It goes first. Then what was freed longest ago: block 2, at time 2. Of one request, the",
+      "last block goes before the first: without block 0 a hit could not even begin.",
+      "So the drawing's 3 2 comes out right for another reason. The tail alone would have thrown",
+      "away what block 2 holds, to keep a block that holds nothing.",
       "With two blocks more the queue is " + Listed(larger_order) + ", " +
           Listed(larger_hands_out) + " are handed out, and nothing is evicted."};
   step.facts = {{"drawing", {{"order", drawing}, {"hands_out", {3, 2}}}},
