@@ -48,7 +48,7 @@ std::string ProgressNote(const BatchTotals& totals, std::int64_t lines, double s
                            : 100.0 * static_cast<double>(totals.cached_tokens) /
                                  static_cast<double>(totals.prompt_tokens);
   std::snprintf(text.data(), text.size(), "%lld of %lld, %.0f tokens/s, %.0f %% cached",
-                static_cast<long long>(totals.answered + totals.failed),
+                static_cast<long long>(totals.answered) + static_cast<long long>(totals.failed),
                 static_cast<long long>(lines),
                 static_cast<double>(totals.completion_tokens) / seconds, share);
   return text.data();

@@ -63,16 +63,16 @@ enum class CacheRetention : std::uint8_t { kNone, k5Minutes, k1Hour, k24Hours };
 
 struct Request {
   std::vector<std::int32_t> prompt;
-  SamplingParams sampling = {};
-  std::int64_t max_tokens = -1;        // of each choice; -1 = until the context is full
-  std::vector<std::string> stop = {};  // a reply ends before the first of these
-  bool ignore_end_tokens = false;      // for benchmarks
-  int choices = 1;                     // replies to the one prompt, drawn independently
-  int priority = 0;                    // higher runs sooner; waiting makes up for it in time
-  std::string cache_salt = {};         // requests with different salts share nothing
+  SamplingParams sampling;
+  std::int64_t max_tokens = -1;    // of each choice; -1 = until the context is full
+  std::vector<std::string> stop;   // a reply ends before the first of these
+  bool ignore_end_tokens = false;  // for benchmarks
+  int choices = 1;                 // replies to the one prompt, drawn independently
+  int priority = 0;                // higher runs sooner; waiting makes up for it in time
+  std::string cache_salt;          // requests with different salts share nothing
   CacheRetention retention = CacheRetention::kNone;
   std::int64_t retained_tokens = 0;  // of the prompt, kept so; 0 = none
-  std::vector<PromptPart> parts = {};
+  std::vector<PromptPart> parts;
 };
 
 struct Usage {

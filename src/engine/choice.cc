@@ -61,7 +61,7 @@ void Choice::End(FinishReason reason, Error error) {
   Finish(reason);
 }
 
-void Choice::Emit(std::string text) {
+void Choice::Emit(std::string_view text) {
   reply_.text += text;
   delta_.text += text;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "folio/engine.h"
@@ -38,7 +39,7 @@ class Choice {
   Reply TakeReply();
 
  private:
-  void Emit(std::string text);
+  void Emit(std::string_view text);
   void Finish(FinishReason reason);
 
   const Request* request_;

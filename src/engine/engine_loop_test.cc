@@ -23,7 +23,7 @@ class EngineLoopTest : public testing::Test {
  protected:
   EngineLoopTest() : file_(TinyModelSpec{}) {}
 
-  void Open(LoadOptions options, EngineLoopOptions loop_options = {}) {
+  void Open(LoadOptions options, const EngineLoopOptions& loop_options = {}) {
     if (options.pool == PoolSize::kContexts) {
       options.pool = PoolSize::kGiven;
       options.num_blocks = 64;
@@ -226,8 +226,8 @@ TEST_F(EngineLoopTest, NumbersOutOfAllProportionAreServed) {
     Request request = Greedy(TestPrompt(255), number);
     request.retention = CacheRetention::k1Hour;
     request.retained_tokens = number;
-    request.priority = static_cast<int>(number > 0 ? std::numeric_limits<int>::max()
-                                                   : std::numeric_limits<int>::min());
+    request.priority =
+        number > 0 ? std::numeric_limits<int>::max() : std::numeric_limits<int>::min();
     request.cache_salt = std::string(1 << 20, 's');
     request.parts = {{std::string(1 << 20, 'p'), 0}};
     const auto sink = Submit(request);

@@ -45,10 +45,10 @@ struct LoadOptions {
   std::int64_t pool_contexts = 1;  // of PoolSize::kContexts
   std::int64_t num_blocks = 0;     // of PoolSize::kGiven
   bool prefix_cache = true;
-  std::size_t trace_events = 0;              // latest events kept
-  std::uint64_t prompt_log_bytes = 0;        // kept of recent prompts, to explain misses
-  KvStorage::CommitFunction kv_commit = {};  // replaces the system's: for tests of failures
-  std::optional<Isa> isa = std::nullopt;     // nothing: what FOLIO_ISA forces, else the best
+  std::size_t trace_events = 0;           // latest events kept
+  std::uint64_t prompt_log_bytes = 0;     // kept of recent prompts, to explain misses
+  KvStorage::CommitFunction kv_commit;    // replaces the system's: for tests of failures
+  std::optional<Isa> isa = std::nullopt;  // nothing: what FOLIO_ISA forces, else the best
 };
 
 inline constexpr std::int64_t kDefaultContext = 8192;
