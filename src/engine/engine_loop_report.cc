@@ -58,10 +58,13 @@ void EngineLoop::ExplainMiss(ActiveRequest& request, const Sequence& sequence) {
 void EngineLoop::RecordTokens(const ActiveRequest& request, const Sequence& sequence) {
   if (!model_->options().prefix_cache) return;
   std::vector<PromptPart> parts = request.request.parts;
-  if (sequence.chain.size() > sequence.prompt_tokens) {
+  // What was not computed, of a prompt that was cancelled, never was in the cache.
+  const std::int64_t computed = sequence.blocks.computed;
+  if (computed > sequence.prompt_tokens) {
     parts.push_back({.label = "reply", .first_token = sequence.prompt_tokens});
   }
-  prompt_log_.Record(request.id, sequence.chain.root(), sequence.chain.tokens(),
+  prompt_log_.Record(request.id, sequence.chain.root(),
+                     sequence.chain.tokens().first(static_cast<std::size_t>(computed)),
                      sequence.chain.hashes(), parts);
 }
 

@@ -120,6 +120,36 @@ TEST_F(EngineLoopTest, ABlockThatGetsNoMemoryEndsItsRequestWithAnError) {
   ExpectWhole();
 }
 
+TEST_F(EngineLoopTest, AReplyThatGetsNoMemoryKeepsWhatItHasAndTheOthersGoOn) {
+  bool full = false;
+  LoadOptions options;
+  options.pool = PoolSize::kGiven;
+  options.num_blocks = 1024;
+  options.kv_commit = [&full](std::byte*, std::size_t) { return full ? ENOMEM : 0; };
+  Open(options);
+  // All but four blocks of the first piece of memory are taken, and the system has no second one.
+  BlockPool& pool = model_->cache().pool();
+  const std::size_t block_bytes = model_->kv_layout().block_bytes;
+  const auto piece = static_cast<std::int64_t>(KvStorage::kSlabBytes / block_bytes);
+  ASSERT_LT(piece, options.num_blocks);
+  std::vector<BlockId> taken;
+  while (std::ssize(taken) < piece - 4) taken.push_back(pool.Allocate(0));
+  const auto ended = Submit(Greedy(TestPrompt(40), 60));
+  const auto other = Submit(Greedy(TestPrompt(10, 5), 5));
+  loop_->Step();
+  full = true;
+  RunAll();
+  ASSERT_TRUE(ended->outcome && other->outcome);
+  const Reply& reply = ended->outcome->choices[0];
+  EXPECT_EQ(reply.finish_reason, FinishReason::kError);
+  EXPECT_THAT(reply.error.Message(), HasSubstr("KV cache"));
+  EXPECT_GE(reply.samples.size(), 9U);
+  EXPECT_LT(reply.samples.size(), 60U);
+  EXPECT_EQ(other->outcome->choices[0].samples.size(), 5U);
+  for (const BlockId id : taken) pool.Release(id);
+  ExpectWhole();
+}
+
 TEST_F(EngineLoopTest, EndingTheLoopInTheMiddleOfAPromptCancelsIt) {
   Open({}, {.max_batch_tokens = 8});
   const auto sink = Submit(Greedy(TestPrompt(100), 4));
@@ -284,6 +314,68 @@ TEST_F(EngineLoopTest, OneRowAStepServesAll) {
     EXPECT_EQ(sink->outcome->choices[0].samples.size(), 3U);
   }
   ExpectWhole();
+}
+
+TEST_F(EngineLoopTest, AReplyEndsWhereThePoolDoes) {
+  LoadOptions options;
+  options.pool = PoolSize::kGiven;
+  options.num_blocks = 8;  // half a context
+  Open(options);
+  const auto sink = Submit(Greedy(TestPrompt(50), -1));
+  for (int i = 0; i < 1000 && loop_->Step(); ++i) {
+  }
+  ASSERT_TRUE(sink->outcome.has_value());
+  EXPECT_EQ(sink->outcome->choices[0].finish_reason, FinishReason::kLength);
+  EXPECT_EQ(sink->outcome->choices[0].samples.size(), 8U * 16 - 50);
+  ExpectWhole();
+}
+
+TEST_F(EngineLoopTest, EventsCountWhatTheOutcomesTell) {
+  LoadOptions options;
+  options.pool = PoolSize::kGiven;
+  options.num_blocks = 20;
+  Open(options, {.max_requests = 8, .max_batch_tokens = 33});
+  std::vector<std::shared_ptr<CollectingSink>> sinks;
+  for (int i = 0; i < 6; ++i) {
+    Request request = Greedy(TestPrompt(60 + i, i / 2), 30);
+    request.choices = 1 + i % 3;
+    sinks.push_back(Submit(request));
+  }
+  loop_->Step();
+  loop_->Cancel(3);  // of three choices, and still in the queue
+  RunAll();
+  std::int64_t generated = 0;
+  std::int64_t computed = 0;
+  for (const auto& sink : sinks) {
+    ASSERT_TRUE(sink->outcome.has_value());
+    generated += sink->outcome->usage.generated_tokens;
+    computed += sink->outcome->usage.computed_tokens;
+  }
+  const Trace& trace = model_->trace();
+  EXPECT_EQ(trace.totals(EventType::kFinished).count, 2U * (1 + 2 + 3) - 2);
+  EXPECT_EQ(trace.totals(EventType::kFinished).a, generated);
+  EXPECT_EQ(trace.totals(EventType::kScheduled).count, 5U);
+  EXPECT_GT(trace.totals(EventType::kPreempted).count, 0U);
+  EXPECT_EQ(trace.totals(EventType::kResumed).count, trace.totals(EventType::kPreempted).count);
+  EXPECT_GE(trace.totals(EventType::kChunk).b, computed);
+  const Snapshot snapshot = loop_->TakeSnapshot(false);
+  EXPECT_EQ(snapshot.computed_tokens, static_cast<std::uint64_t>(computed));
+  EXPECT_EQ(snapshot.generated_tokens, static_cast<std::uint64_t>(generated));
+}
+
+// What a prompt that was cancelled never computed was not evicted either.
+TEST_F(EngineLoopTest, ACancelledPromptIsRememberedAsFarAsItCame) {
+  Open({}, {.max_batch_tokens = 32, .prompt_log_bytes = 1 << 20});
+  Submit(Greedy(TestPrompt(100), 4));
+  loop_->Step();
+  loop_->Step();
+  loop_->Cancel(1);
+  const auto again = Submit(Greedy(TestPrompt(100), 1));
+  RunAll();
+  const MissReport& report = again->outcome->cache;
+  EXPECT_EQ(report.cached_tokens, 64);
+  EXPECT_EQ(report.matched_tokens, 64);
+  EXPECT_EQ(report.cause, MissCause::kGoesOn);
 }
 
 TEST_F(EngineLoopTest, TenThousandRequestsLeaveNothingBehind) {

@@ -124,6 +124,26 @@ TEST_F(EngineTest, TheQueueHasABound) {
   EXPECT_THAT(refusal, HasSubstr("--max-queue"));
 }
 
+TEST_F(EngineTest, PlacesInTheQueueComeBack) {
+  const auto engine = Open({.max_requests = 1, .max_queue = 2});
+  for (int round = 0; round < 5; ++round) {
+    std::vector<Stream> streams;
+    int refused = 0;
+    while (refused < 5) {
+      auto stream = engine->Submit(Greedy(TestPrompt(100, round), 150));
+      if (stream) {
+        streams.push_back(*std::move(stream));
+      } else {
+        ++refused;
+      }
+    }
+    EXPECT_GE(streams.size(), 2U);
+    streams.clear();
+    while (!engine->TakeSnapshot().requests.empty()) {
+    }
+  }
+}
+
 TEST_F(EngineTest, DrainingRefusesAndFinishes) {
   const auto engine = Open();
   auto stream = engine->Submit(Greedy(TestPrompt(10), 30));

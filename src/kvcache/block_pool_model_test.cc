@@ -37,16 +37,18 @@ class ModelPool {
 
   std::vector<BlockId> FreeOrder() const {
     std::vector<BlockId> order(unhashed.rbegin(), unhashed.rend());
-    std::vector<std::tuple<bool, std::int64_t, BlockId>> cached;  // live, when, which
+    // Live or not, when, and what decides between marks that expire together: the lesser first.
+    std::vector<std::tuple<bool, std::int64_t, Retention, BlockId>> cached;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const ModelBlock& block = blocks[i];
       if (block.references > 0 || !block.content) continue;
       const std::int64_t expiry = block.freed + RetentionNs(block.retention);
       const bool live = block.retention != Retention::kNone && now < expiry;
-      cached.emplace_back(live, live ? expiry : block.freed, static_cast<BlockId>(i));
+      cached.emplace_back(live, live ? expiry : block.freed, block.retention,
+                          static_cast<BlockId>(i));
     }
     std::ranges::sort(cached);
-    for (const auto& [live, when, id] : cached) order.push_back(id);
+    for (const auto& [live, when, retention, id] : cached) order.push_back(id);
     return order;
   }
 

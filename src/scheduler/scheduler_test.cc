@@ -43,16 +43,24 @@ TEST(SchedulerTest, DecodesComeBeforePromptsWhateverTheRank) {
   const auto step = rig.Run();
   EXPECT_EQ(RowsOf(step, talking), 1);
   EXPECT_EQ(RowsOf(step, reading), 7);
+  const auto next = rig.Run();  // both run already
+  EXPECT_EQ(RowsOf(next, talking), 1);
+  EXPECT_EQ(RowsOf(next, reading), 7);
 }
 
+// Whether a step's budget ends inside the prompt, at its end or far behind it.
 TEST(SchedulerTest, EqualPromptsThatArriveTogetherCostOnePrefill) {
-  SchedulerRig rig({.num_blocks = 256}, {.max_batch_tokens = 8});
-  const auto prompt = SchedulerRig::Tokens(41);
-  for (int i = 0; i < 10; ++i) rig.Add(prompt, 1);
-  ASSERT_TRUE(rig.RunAll());
-  // Each computes its own last row, whose block is never full.
-  EXPECT_EQ(rig.rows_computed, 41 + 9 * 1);
-  EXPECT_EQ(rig.Check(), "");
+  for (const std::int64_t budget : {8, 30, 41, 64, 512}) {
+    SchedulerRig rig({.num_blocks = 256}, {.max_batch_tokens = budget});
+    const auto prompt = SchedulerRig::Tokens(41);
+    for (int i = 0; i < 10; ++i) rig.Add(prompt, 1);
+    ASSERT_TRUE(rig.RunAll());
+    // Each computes its own last row, whose block is never full.
+    EXPECT_EQ(rig.rows_computed, 41 + 9 * 1) << budget;
+    EXPECT_EQ(rig.trace.totals(EventType::kChunk).b, rig.rows_computed);
+    EXPECT_EQ(rig.trace.totals(EventType::kScheduled).count, 10U);
+    EXPECT_EQ(rig.Check(), "");
+  }
 }
 
 TEST(SchedulerTest, FullHitsComputeOneRow) {
@@ -171,6 +179,66 @@ TEST(SchedulerTest, ForksTakeNoMorePlacesThanWereKept) {
     ASSERT_LE(rig.scheduler.num_running(), 4);
   }
   EXPECT_EQ(rig.finished.size(), 5U);
+}
+
+TEST(SchedulerTest, PlacesThatWereKeptForForksComeBack) {
+  SchedulerRig rig({.num_blocks = 256}, {.max_batch_tokens = 8, .max_running = 4});
+  const SequenceId cancelled = rig.Add(SchedulerRig::Tokens(40), 4, 0, /*choices=*/4);
+  rig.Run();
+  rig.Cancel(cancelled);
+  rig.Add(SchedulerRig::Tokens(20, 50), 2, 0, /*choices=*/3);
+  ASSERT_TRUE(rig.RunAll());
+  for (int i = 0; i < 4; ++i) rig.Add(SchedulerRig::Tokens(1, 100 + i), 8);
+  rig.Run();
+  EXPECT_EQ(rig.scheduler.num_running(), 4);
+}
+
+TEST(SchedulerTest, WhoFitsNotNowWaitsAndNobodyIsPreempted) {
+  SchedulerRig rig({.num_blocks = 16}, {.max_batch_tokens = 64});
+  rig.Add(SchedulerRig::Tokens(40), 8);
+  const SequenceId second = rig.Add(SchedulerRig::Tokens(40, 100), 8);
+  rig.Run();
+  EXPECT_EQ(rig.scheduler.num_running(), 1);
+  EXPECT_EQ(rig.scheduler.num_waiting(), 1);
+  ASSERT_TRUE(rig.RunAll());
+  EXPECT_EQ(rig.finished[second].size(), 48U);
+  EXPECT_EQ(rig.trace.totals(EventType::kPreempted).count, 0U);
+}
+
+// Every try takes hits and gives them up again.
+TEST(SchedulerTest, WhoFitsNotNowIsTriedAgainOnceMoreIsFree) {
+  SchedulerRig rig({.num_blocks = 24}, {.max_batch_tokens = 64});
+  rig.Add(SchedulerRig::Tokens(20), 1);
+  ASSERT_TRUE(rig.RunAll());
+  rig.Add(SchedulerRig::Tokens(50, 100), 12);
+  rig.Run();
+  auto prompt = SchedulerRig::Tokens(20);
+  const auto tail = SchedulerRig::Tokens(40, 200);
+  prompt.insert(prompt.end(), tail.begin(), tail.end());
+  const SequenceId waiting = rig.Add(prompt, 1);
+  for (int i = 0; i < 5; ++i) rig.Run();
+  EXPECT_EQ(rig.scheduler.num_waiting(), 1);
+  EXPECT_EQ(rig.trace.totals(EventType::kHit).count, 5U);
+  ASSERT_TRUE(rig.RunAll());
+  EXPECT_EQ(rig.rows_of[waiting], 40);
+}
+
+TEST(SchedulerTest, AMarkOutlastsTheWaitForRoom) {
+  SchedulerRig rig({.num_blocks = 16}, {.max_batch_tokens = 64});
+  rig.Add(SchedulerRig::Tokens(40), 8);
+  rig.Run();
+  const SequenceId marked = rig.Add(SchedulerRig::Tokens(40, 100), 8);
+  SequenceBlocks& blocks = rig.scheduler.Find(marked)->blocks;
+  blocks.retention = Retention::k1Hour;
+  blocks.retained_tokens = 40;
+  rig.Run();
+  ASSERT_EQ(rig.scheduler.num_waiting(), 1);
+  ASSERT_TRUE(rig.RunAll());
+  int kept = 0;
+  for (BlockId id = 0; id < rig.cache.pool().num_blocks(); ++id) {
+    kept += static_cast<int>(rig.cache.pool().block(id).retention == Retention::k1Hour);
+  }
+  EXPECT_EQ(kept, 10);
 }
 
 TEST(SchedulerTest, WithoutACacheNobodyWaitsForAnother) {

@@ -74,7 +74,9 @@ class SchedulerRig {
     now_ns += step_ns;
     const Step step = scheduler.Schedule(now_ns);
     std::vector<RanChunk> ran;
+    std::int64_t rows = 0;
     for (const Chunk& chunk : step.chunks) {
+      rows += chunk.rows;
       ran.push_back({.id = chunk.sequence->id,
                      .first = chunk.first,
                      .rows = chunk.rows,
@@ -84,6 +86,7 @@ class SchedulerRig {
       rows_of[chunk.sequence->id] += chunk.rows;
       scheduler.Computed(chunk);
     }
+    rows_add_up = rows_add_up && rows == step.rows;
     for (const Chunk& chunk : step.chunks) {
       if (chunk.last) Draw(*chunk.sequence);
     }
@@ -112,6 +115,7 @@ class SchedulerRig {
   std::int64_t now_ns = 0;
   std::int64_t step_ns = 1'000'000;
   std::int64_t rows_computed = 0;
+  bool rows_add_up = true;  // every step's rows were those of its chunks
   std::map<SequenceId, std::int64_t> rows_of;
   std::map<SequenceId, std::vector<std::int32_t>> finished;
 
