@@ -133,7 +133,7 @@ class Chat {
       return;
     }
     last_ = *std::move(outcome);
-    const class Reply& reply = last_.choices.front();
+    const folio::Reply& reply = last_.choices.front();
     if (!reply.text.ends_with('\n')) Write("\n");
     if (reply.finish_reason == FinishReason::kCancelled) Note("stopped");
     if (reply.finish_reason == FinishReason::kLength) Note("cut at the limit of tokens");

@@ -76,15 +76,10 @@ EngineOptions EngineOptionsOf(const EngineArgs& args) {
 
 namespace {
 
-// Finds the model's file and passes it to `load`.
-template <typename Options, typename Load>
-auto ResolveAndLoad(const std::string& model, Options options, const Load& load)
-    -> decltype(load(model, options)) {
+Result<std::string> PathOf(const std::string& model) {
   const Result<ModelStore> store = ModelStore::FromEnvironment();
   if (!store) return std::unexpected(store.error());
-  const Result<std::string> path = store->Resolve(model);
-  if (!path) return std::unexpected(path.error());
-  return load(*path, options);
+  return store->Resolve(model);
 }
 
 }  // namespace
@@ -95,16 +90,18 @@ Result<std::unique_ptr<LoadedModel>> LoadModel(const EngineArgs& args) {
   return LoadModel(args.model, *options);
 }
 
-Result<std::unique_ptr<LoadedModel>> LoadModel(const std::string& model, LoadOptions options) {
-  return ResolveAndLoad(model, std::move(options), LoadedModel::Load);
+Result<std::unique_ptr<LoadedModel>> LoadModel(const std::string& model,
+                                               const LoadOptions& options) {
+  const Result<std::string> path = PathOf(model);
+  if (!path) return std::unexpected(path.error());
+  return LoadedModel::Load(*path, options);
 }
 
 Result<std::unique_ptr<Engine>> OpenEngine(const std::string& model, EngineOptions options) {
-  return ResolveAndLoad(model, std::move(options),
-                        [](const std::string& path, EngineOptions& with) {
-                          with.model = path;
-                          return Engine::Open(with);
-                        });
+  Result<std::string> path = PathOf(model);
+  if (!path) return std::unexpected(path.error());
+  options.model = *std::move(path);
+  return Engine::Open(options);
 }
 
 }  // namespace folio

@@ -36,7 +36,8 @@ EngineOptions EngineOptionsOf(const EngineArgs& args);
 // Resolve the model and load it. A model alone, for commands that look at every logit, or an engine
 // around it.
 Result<std::unique_ptr<LoadedModel>> LoadModel(const EngineArgs& args);
-Result<std::unique_ptr<LoadedModel>> LoadModel(const std::string& model, LoadOptions options);
+Result<std::unique_ptr<LoadedModel>> LoadModel(const std::string& model,
+                                               const LoadOptions& options);
 Result<std::unique_ptr<Engine>> OpenEngine(const std::string& model, EngineOptions options);
 
 }  // namespace folio

@@ -181,6 +181,18 @@ TEST(SchedulerTest, ForksTakeNoMorePlacesThanWereKept) {
   EXPECT_EQ(rig.finished.size(), 5U);
 }
 
+TEST(SchedulerTest, ForksRankBehindWhoCameBeforeTheirPrompt) {
+  SchedulerRig rig({}, {.max_batch_tokens = 64});
+  rig.Run();
+  const SequenceId old = rig.Add(SchedulerRig::Tokens(10), 8, 0, /*choices=*/2);
+  rig.Run();
+  const SequenceId young = rig.Add(SchedulerRig::Tokens(10, 50), 8, 0, /*choices=*/3);
+  rig.Run();
+  std::vector<SequenceId> order;
+  for (const Sequence* sequence : rig.scheduler.running()) order.push_back(sequence->id);
+  EXPECT_EQ(order, (std::vector<SequenceId>{old, old + 1, young, young + 1, young + 2}));
+}
+
 TEST(SchedulerTest, PlacesThatWereKeptForForksComeBack) {
   SchedulerRig rig({.num_blocks = 256}, {.max_batch_tokens = 8, .max_running = 4});
   const SequenceId cancelled = rig.Add(SchedulerRig::Tokens(40), 4, 0, /*choices=*/4);
