@@ -4,6 +4,7 @@ pip insists on asking a source package for its metadata, which for this one woul
 backend answers instead. The extracted folder is FOLIO_TEST_CACHE/llama-cpp-python-VERSION (default ~/.cache/folio-tests).
 """
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -39,12 +40,21 @@ def fetch(target):
              "--disable-pip-version-check", "--dest", scratch, f"llama-cpp-python=={VERSION}"],
             check=True, env={**os.environ, "PYTHONPATH": str(Path(scratch) / "backend")}, timeout=600)
         archive, = Path(scratch).glob("*.tar.gz")
+        out = Path(scratch) / "out"
         with tarfile.open(archive) as tar:
-            members = [m for m in tar.getmembers() if m.isfile() and wanted(m.name)]
-            for member in members:
-                member.name = member.name.split("/", 1)[1]
-            tar.extractall(Path(scratch) / "out", members, filter="data")
-        os.rename(Path(scratch) / "out", target)
+            for member in tar:
+                if member.isfile() and wanted(member.name):
+                    extract(tar, member, out / member.name.split("/", 1)[1])
+        os.rename(out, target)
+
+
+def extract(tar, member, path):
+    """One file: Debian 12's Python has no extractall with a filter."""
+    if ".." in path.parts:
+        raise ValueError(f"{member.name}: leaves its folder")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tar.extractfile(member) as source, open(path, "wb") as target:
+        shutil.copyfileobj(source, target)
 
 
 def llama_cpp():
