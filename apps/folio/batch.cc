@@ -15,6 +15,7 @@
 #include "folio/engine.h"
 #include "folio/engine_args.h"
 #include "folio/interrupt.h"
+#include "folio/options.h"
 #include "folio/output.h"
 #include "folio/progress_bar.h"
 #include "store/model_store.h"
@@ -28,13 +29,15 @@ struct BatchArgs {
   EngineArgs engine;
   std::string input;
   std::string output;
+  std::int64_t max_queue = 64;
   bool json = false;
 };
 
-// Lines that are submitted at a time: what runs, and as much again that waits, so that a finished
-// request is followed by the next at once. Each has a thread that waits for it.
-std::size_t InFlight(const EngineArgs& args) {
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(2 * args.max_requests, 2, 1024));
+// Lines that are submitted at a time: what runs, and what waits so that a finished request is
+// followed by the next at once. Each has a thread that waits for it.
+std::size_t InFlight(const BatchArgs& args) {
+  return static_cast<std::size_t>(
+      std::min<std::int64_t>(args.engine.max_requests + args.max_queue, 1024));
 }
 
 double SecondsSince(Clock::time_point start) {
@@ -103,7 +106,7 @@ Status RunLeft(const BatchArgs& args, const std::string& path, BatchInput& input
   {
     ProgressBar bar("batch");
     const std::int64_t left = input.lines() - input.answered();
-    ran = run.Run(InFlight(args.engine), [&](const BatchTotals& totals) {
+    ran = run.Run(InFlight(args), [&](const BatchTotals& totals) {
       const auto done = static_cast<double>(totals.answered + totals.failed);
       bar.Update(done / static_cast<double>(left), ProgressNote(totals, left, SecondsSince(start)));
       return !interrupt.interrupted();
@@ -153,6 +156,9 @@ void AddBatch(CLI::App& app, Action& action) {
                    "earlier run are kept and not done again, unless they failed")
       ->type_name("FILE")
       ->required();
+  AddWhole(*command, "--max-queue", args->max_queue, 1, 1023,
+           "requests that wait in memory beside those that run (default: 64)")
+      ->group("Engine");
   command->add_flag("--json", args->json, "print the totals as one JSON document");
   AddEngineArgs(*command, args->engine);
   command->footer(

@@ -1,8 +1,8 @@
 #include "folio/batch_digest.h"
 
-#include <charconv>
+#include <cstddef>
 
-#include "store/sha256.h"
+#include "base/sha256.h"
 
 namespace folio {
 namespace {
@@ -16,9 +16,10 @@ std::string Hex16(std::uint64_t value) {
   return text;
 }
 
-std::uint64_t FromHex16(std::string_view text) {
+// The eight bytes from `at` on, the first the highest.
+std::uint64_t BigEndian(const Sha256Digest& digest, std::size_t at) {
   std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  for (std::size_t i = at; i < at + 8; ++i) value = value << 8 | digest[i];
   return value;
 }
 
@@ -29,13 +30,11 @@ std::string BatchDigest::Hex() const { return Hex16(high) + Hex16(low); }
 BatchDigest DigestOf(std::initializer_list<std::string_view> parts) {
   Sha256 hash;
   for (const std::string_view part : parts) {
-    const std::string size = Hex16(part.size());
-    hash.Update({size.data(), size.size()});
-    hash.Update({part.data(), part.size()});
+    hash.Update(Hex16(part.size()));
+    hash.Update(part);
   }
-  const std::string hex = hash.Finish();
-  return {FromHex16(std::string_view(hex).substr(0, 16)),
-          FromHex16(std::string_view(hex).substr(16, 16))};
+  const Sha256Digest digest = hash.Digest().value_or(Sha256Digest{});
+  return {BigEndian(digest, 0), BigEndian(digest, 8)};
 }
 
 }  // namespace folio

@@ -112,7 +112,6 @@ Result<ScenarioReport> RunCosts(const EngineArgs& args, const ServingArgs& servi
   EngineOptions options = EngineOptionsOf(args);
   options.max_requests = std::max(options.max_requests, count);
   if (options.context == 0) options.context = kPrompt + kGenerated;
-  options.one_context = true;
   options.contexts = count;
   const auto engine = OpenWarmEngine(args, options);
   if (!engine) return std::unexpected(engine.error());

@@ -53,11 +53,11 @@ Result<EngineOptions> TightOptions(const EngineArgs& args, std::int64_t count,
     options.context = std::min(std::clamp(third, kLongest + kMost, kContext), most_context);
   }
   if (options.memory != 0) return options;
-  options.one_context = true;
+  options.contexts = 1;
   const auto engine = OpenEngine(args.model, options);
   if (!engine) return std::unexpected(engine.error());
   options.memory = (*engine)->TakeSnapshot().memory.total_bytes;
-  options.one_context = false;
+  options.contexts = 0;
   return options;
 }
 
@@ -94,7 +94,7 @@ Result<ScenarioReport> RunMany(const EngineArgs& args, const ServingArgs& servin
   const auto served =
       ServeTogether(**engine, MakeRequests(count, (*engine)->model().config().vocab));
   if (!served) return std::unexpected(served.error());
-  const Snapshot after = (*engine)->TakeSnapshot();
+  const Snapshot after = (*engine)->TakeSnapshot(/*blocks=*/true);
 
   std::int64_t prompt = 0;
   std::int64_t generated = 0;

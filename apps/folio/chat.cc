@@ -178,7 +178,7 @@ Status RunChat(const ChatArgs& args) {
   const Result<Request> request = RequestOf(args.sampling, std::random_device{}() & 0xffffffffU);
   if (!request) return std::unexpected(request.error());
   EngineOptions options = EngineOptionsOf(args.engine);
-  options.one_context = true;
+  options.contexts = 1;
   options.max_requests = 1;
   options.prompt_log_bytes = 1 << 20;
   const auto engine = OpenEngine(args.engine.model, options);

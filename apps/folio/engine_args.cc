@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "engine/numerics_name.h"
+#include "engine/load_options.h"
 #include "folio/options.h"
 #include "store/model_store.h"
 
@@ -43,23 +43,11 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args) {
 }
 
 Result<LoadOptions> LoadOptionsOf(const EngineArgs& args) {
-  const auto kv_type = KvTypeFromName(args.kv_type);
-  if (!kv_type) {
-    return UsageError("--kv-type", "", "'" + args.kv_type + "' is none of bf16, f16, f32, q8_0");
-  }
-  const Result<Numerics> numerics = ParseNumerics(args.numerics);
-  if (!numerics) return std::unexpected(numerics.error());
-  if (args.block_size % 16 != 0) {
-    return UsageError("--block-size", "",
-                      std::to_string(args.block_size) + " is no multiple of 16");
-  }
-  return LoadOptions{.threads = static_cast<int>(args.threads),
-                     .context = args.context,
-                     .memory = args.memory,
-                     .block_size = static_cast<int>(args.block_size),
-                     .kv_type = *kv_type,
-                     .numerics = *numerics,
-                     .max_batch_tokens = args.max_batch_tokens};
+  EngineOptions options = EngineOptionsOf(args);
+  options.max_requests = 1;
+  options.contexts = 1;
+  options.prompt_log_bytes = 0;
+  return LoadOptionsOf(options);
 }
 
 EngineOptions EngineOptionsOf(const EngineArgs& args) {

@@ -30,6 +30,7 @@ struct EngineArgs {
 void AddModelArg(CLI::App& app, std::string& model);
 void AddEngineArgs(CLI::App& app, EngineArgs& args);
 
+// For one sequence with no engine around it, and for an engine.
 Result<LoadOptions> LoadOptionsOf(const EngineArgs& args);
 EngineOptions EngineOptionsOf(const EngineArgs& args);
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <utility>
 
+#include "engine/run_request.h"
 #include "folio/engine_args.h"
 #include "folio/progress_bar.h"
 
@@ -12,13 +12,6 @@ namespace folio {
 namespace {
 
 std::uint32_t Bits(float value) { return std::bit_cast<std::uint32_t>(value); }
-
-struct OutcomeSink final : RequestSink {
-  void OnDelta(Delta) override {}
-  void OnDone(Outcome result) override { outcome = std::move(result); }
-
-  std::optional<Outcome> outcome;
-};
 
 }  // namespace
 
@@ -69,17 +62,11 @@ Result<std::unique_ptr<LabLoop>> LabLoop::Create(const LabArgs& args, std::int64
 Result<LabReply> LabLoop::Run(Request request) {
   request.sampling.temperature = 0;
   request.ignore_end_tokens = true;
-  if (Status checked = loop_->Check(request); !checked) return std::unexpected(checked.error());
   LabReply reply{.prompt = request.prompt};
   logits_.clear();
-  const auto sink = std::make_shared<OutcomeSink>();
-  loop_->Submit(++last_id_, std::move(request), sink);
-  while (!sink->outcome && loop_->Step()) {
-  }
-  if (!sink->outcome) return RuntimeError("lab", "request", "did not end");
-  const Reply& ended = sink->outcome->choices.front();
-  if (ended.finish_reason == FinishReason::kError) return std::unexpected(ended.error);
-  reply.outcome = *std::move(sink->outcome);
+  Result<Outcome> outcome = RunRequest(*loop_, ++last_id_, std::move(request));
+  if (!outcome) return std::unexpected(outcome.error());
+  reply.outcome = *std::move(outcome);
   reply.logits = std::exchange(logits_, {});
   return reply;
 }

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "folio/commands.h"
 #include "folio/options.h"
 #include "folio/output.h"
 #include "folio/progress_bar.h"
-#include "store/sha256.h"
 
 namespace folio {
 namespace {

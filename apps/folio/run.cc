@@ -60,10 +60,8 @@ Result<RenderedPrompt> RenderPrompt(const LoadedModel& model, const RunArgs& arg
     }
     tokens = chat_template->Render(tokenizer, messages, /*add_generation_prompt=*/true);
   } else {
-    tokens = tokenizer.Encode(text, args.special ? SpecialTokens::kParse : SpecialTokens::kAsText);
-    if (tokens && tokenizer.add_bos() && tokenizer.bos() >= 0) {
-      tokens->insert(tokens->begin(), tokenizer.bos());
-    }
+    tokens =
+        tokenizer.EncodePrompt(text, args.special ? SpecialTokens::kParse : SpecialTokens::kAsText);
   }
   if (!tokens) return std::unexpected(tokens.error());
   return RenderedPrompt{.tokens = *std::move(tokens), .parts = {}};
@@ -196,7 +194,6 @@ Status RunRun(RunArgs& args) {
   const Result<std::vector<std::string>> texts = args.prompt.ReadAll();
   if (!texts) return std::unexpected(texts.error());
   EngineOptions options = EngineOptionsOf(args.engine);
-  options.one_context = true;
   options.max_requests = std::min(options.max_requests, static_cast<std::int64_t>(texts->size()));
   options.contexts = options.max_requests;
   options.max_queue = static_cast<std::int64_t>(texts->size());

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/engine_loop.h"
+#include "engine/run_request.h"
 #include "engine/session.h"
 #include "folio/commands.h"
 #include "folio/engine_args.h"
@@ -58,24 +58,6 @@ Result<Logits> LastLogits(LoadedModel& model, std::span<const TokenId> tokens) {
   Session session(model);
   if (const Status done = session.Append(tokens); !done) return std::unexpected(done.error());
   return Logits(session.logits().begin(), session.logits().end());
-}
-
-struct OutcomeSink final : RequestSink {
-  void OnDelta(Delta /*delta*/) override {}
-  void OnDone(Outcome result) override { outcome = std::move(result); }
-  std::optional<Outcome> outcome;
-};
-
-// One token's reply to the prompt; nothing if it was refused.
-std::optional<Outcome> RunAlone(EngineLoop& loop, std::uint64_t id,
-                                const std::vector<TokenId>& prompt) {
-  const Request request{.prompt = prompt, .sampling = {.temperature = 0.0F}, .max_tokens = 1};
-  if (!loop.Check(request)) return std::nullopt;
-  const auto sink = std::make_shared<OutcomeSink>();
-  loop.Submit(id, request, sink);
-  while (loop.Step()) {
-  }
-  return sink->outcome;
 }
 
 bool SameBits(const Result<Logits>& a, const Result<Logits>& b) {
@@ -148,7 +130,8 @@ class Verify {
     std::int64_t cached = 0;
     std::uint64_t id = 0;
     for (const auto& prompt : {first, second}) {
-      const auto outcome = RunAlone(**loop, ++id, prompt);
+      const auto outcome = RunRequest(
+          **loop, ++id, {.prompt = prompt, .sampling = {.temperature = 0.0F}, .max_tokens = 1});
       if (!outcome) return check;
       cached = outcome->usage.cached_tokens;
     }

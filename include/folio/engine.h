@@ -38,10 +38,9 @@ struct EngineOptions {
   std::string numerics = "auto";        // auto, int8, int16
   std::int64_t max_batch_tokens = 512;  // rows of one step: longer prompts are computed in chunks
   std::int64_t max_requests = 64;       // choices that run together; others wait
-  // One request's context of blocks instead of all that the budget leaves; or `contexts` times as
-  // many, as far as the budget goes.
-  bool one_context = false;
-  std::int64_t contexts = 1;
+  // KV blocks: 0 = all that the budget leaves; else those of so many requests of the whole context,
+  // as far as the budget goes.
+  std::int64_t contexts = 0;
   std::int64_t max_queue = 1024;  // requests that wait; more are refused
   bool prefix_cache = true;
   std::size_t trace_events = 0;               // latest events kept
@@ -178,14 +177,16 @@ struct Snapshot {
   std::int64_t context = 0;  // most tokens of one request
   std::int64_t blocks_total = 0, blocks_used = 0, blocks_cached = 0, blocks_free = 0;
   std::uint64_t steps = 0;
-  std::uint64_t prompt_tokens = 0, cached_tokens = 0, computed_tokens = 0, generated_tokens = 0;
+  std::uint64_t prompt_tokens = 0, cached_tokens = 0;  // of prompts that are computed
+  std::uint64_t computed_tokens = 0;                   // rows
+  std::uint64_t generated_tokens = 0;                  // of choices that ended
   std::uint64_t preemptions = 0, evictions = 0;
   // Over all steps: the forward pass, what decides on blocks and rows around it, and the drawing of
   // tokens with the texts that come of them.
   double forward_seconds = 0, schedule_seconds = 0, draw_seconds = 0;
   std::vector<RequestSnapshot> requests;
   std::vector<BlockSnapshot> blocks;  // those used or cached, if asked for
-  std::string integrity;              // what is wrong with the pool, or empty
+  std::string integrity;              // if asked for: what is wrong with the pool, or empty
 };
 
 class Engine {
@@ -202,7 +203,8 @@ class Engine {
 
   // Takes no more requests and waits until those submitted have finished.
   void Drain();
-  // Between two steps. `blocks`: also each block that is used or cached.
+  // Between two steps. `blocks`: also each block that is used or cached, and whether all is whole,
+  // which takes time that grows with the pool.
   Snapshot TakeSnapshot(bool blocks = false);
   // Forgets every cached block that no request uses; how many.
   std::int64_t ResetCache();

@@ -70,6 +70,17 @@ std::uint64_t CgroupRoom(const std::string& root, std::string path, const char* 
   }
 }
 
+// The least limit of a cgroup and of those around it.
+std::uint64_t CgroupLimit(const std::string& root, std::string path, const char* limit_name) {
+  std::uint64_t limit = kUnlimited;
+  while (true) {
+    limit = std::min(limit, ReadNumber(root + path + "/" + limit_name).value_or(kUnlimited));
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos || path.empty()) return limit;
+    path.resize(slash);
+  }
+}
+
 // What a limit on the address space (`ulimit -v`) leaves. Stacks of threads and what the tokenizer
 // needs come out of it too, so a share is kept back.
 std::uint64_t AddressRoom() {
@@ -126,6 +137,19 @@ std::uint64_t AvailableMemory() {
                                      "memory.usage_in_bytes"));
   }
   return std::min(room, AddressRoom());
+}
+
+std::uint64_t TotalMemory() {
+  std::uint64_t total = ReadMemInfo("MemTotal:").value_or(kUnlimited);
+  if (const auto path = CgroupPath("")) {
+    total = std::min(total, CgroupLimit("/sys/fs/cgroup", *path, "memory.max"));
+  }
+  if (const auto path = CgroupPath("memory")) {
+    total = std::min(total, CgroupLimit("/sys/fs/cgroup/memory", *path, "memory.limit_in_bytes"));
+  }
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return total;
+  return std::min<std::uint64_t>(total, limit.rlim_cur);
 }
 
 std::string CpuName() {

@@ -15,6 +15,10 @@ int NumCores();
 // what the cgroup (v2 or v1) or `ulimit -v` leaves, whichever is least.
 std::uint64_t AvailableMemory();
 
+// Bytes that all processes together may take at most here: the machine's MemTotal, the cgroup's
+// limit or `ulimit -v`, whichever is least.
+std::uint64_t TotalMemory();
+
 // The processor's name for people ("Intel(R) Xeon(R) ..."), or "unknown".
 std::string CpuName();
 

@@ -7,7 +7,6 @@
 #include <deque>
 #include <future>
 #include <iterator>
-#include <limits>
 #include <mutex>
 #include <new>
 #include <stdexcept>
@@ -16,8 +15,8 @@
 #include <utility>
 
 #include "engine/engine_loop.h"
+#include "engine/load_options.h"
 #include "engine/loaded_model.h"
-#include "engine/numerics_name.h"
 
 namespace folio {
 namespace {
@@ -79,12 +78,6 @@ class CommandQueue {
   bool draining_ = false;
 };
 
-Status CheckWhole(std::string name, std::int64_t value, std::int64_t most) {
-  if (value >= 1 && value <= most) return {};
-  return UsageError(std::move(name), "",
-                    std::to_string(value) + " is not from 1 to " + std::to_string(most));
-}
-
 // What `work` returns; what the system refuses it, memory or a thread, as an error.
 template <typename Work>
 auto WithoutThrowing(const char* what, const Work& work) -> decltype(work()) {
@@ -97,36 +90,6 @@ auto WithoutThrowing(const char* what, const Work& work) -> decltype(work()) {
   } catch (const std::system_error& error) {
     return RuntimeError(what, "", error.what());
   }
-}
-
-Result<LoadOptions> LoadOptionsOf(const EngineOptions& options) {
-  const auto kv_type = KvTypeFromName(options.kv_type);
-  if (!kv_type) {
-    return UsageError("--kv-type", "", "'" + options.kv_type + "' is none of bf16, f16, f32, q8_0");
-  }
-  const Result<Numerics> numerics = ParseNumerics(options.numerics);
-  if (!numerics) return std::unexpected(numerics.error());
-  if (Status checked = CheckWhole("--max-requests", options.max_requests, std::int64_t{1} << 20);
-      !checked) {
-    return std::unexpected(checked.error());
-  }
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (Status checked = CheckWhole("--max-queue", options.max_queue, kMost); !checked) {
-    return std::unexpected(checked.error());
-  }
-  return LoadOptions{.threads = options.threads,
-                     .context = options.context,
-                     .memory = options.memory,
-                     .block_size = options.block_size,
-                     .kv_type = *kv_type,
-                     .numerics = *numerics,
-                     .max_batch_tokens = options.max_batch_tokens,
-                     .max_logit_rows = options.max_requests,
-                     .pool = options.one_context ? PoolSize::kContexts : PoolSize::kBudget,
-                     .pool_contexts = options.contexts,
-                     .prefix_cache = options.prefix_cache,
-                     .trace_events = options.trace_events,
-                     .prompt_log_bytes = options.prompt_log_bytes};
 }
 
 }  // namespace
@@ -327,14 +290,8 @@ std::int64_t Engine::ResetCache() {
 }
 
 Result<std::vector<std::int32_t>> Engine::Tokenize(std::string_view text) const {
-  return WithoutThrowing("text", [&] {
-    const Tokenizer& tokenizer = impl_->model->tokenizer();
-    auto tokens = tokenizer.Encode(text, SpecialTokens::kAsText);
-    if (tokens && tokenizer.add_bos() && tokenizer.bos() >= 0) {
-      tokens->insert(tokens->begin(), tokenizer.bos());
-    }
-    return tokens;
-  });
+  return WithoutThrowing(
+      "text", [&] { return impl_->model->tokenizer().EncodePrompt(text, SpecialTokens::kAsText); });
 }
 
 Result<Engine::Prompt> Engine::RenderChat(std::string_view messages_json,

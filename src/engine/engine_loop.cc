@@ -1,11 +1,11 @@
 #include "engine/engine_loop.h"
 
-#include "engine/active_request.h"
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
+
+#include "engine/active_request.h"
 
 namespace folio {
 namespace {
@@ -120,7 +120,7 @@ void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<Reque
 
   TokenChain chain = model_->NewChain(wants.cache_salt);
   chain.Append(wants.prompt, RowKind::kPrompt);
-  Sequence sequence(id * kMostChoices, std::move(chain));
+  Sequence sequence(SequenceOf(id, 0), std::move(chain));
   sequence.priority = wants.priority;
   sequence.arrival_ns = active->submitted_ns;
   sequence.choices = wants.choices;
@@ -163,7 +163,7 @@ bool EngineLoop::Step() {
 }
 
 EngineLoop::ActiveRequest& EngineLoop::Owner(const Sequence& sequence) {
-  return *requests_.at(sequence.id / kMostChoices);
+  return *requests_.at(RequestOf(sequence.id));
 }
 
 void EngineLoop::NoteScheduled() {
@@ -186,7 +186,7 @@ void EngineLoop::PrepareBlocks(folio::Step& step) {
     }
     Sequence& sequence = *step.chunks[i].sequence;
     ActiveRequest& request = Owner(sequence);
-    Choice& choice = *request.choices[sequence.id % kMostChoices];
+    Choice& choice = *request.choices[ChoiceOf(sequence.id)];
     if (!request.started) {
       EndRequest(request, FinishReason::kError, prepared.error(), &step);
       continue;
@@ -242,7 +242,7 @@ void EngineLoop::CollectDraws(const folio::Step& step, std::int64_t now_ns) {
     row += vocab;
     ActiveRequest& request = Owner(*chunk.sequence);
     if (request.started) {
-      AddDraw(request, chunk.sequence->id % kMostChoices, *chunk.sequence, logits);
+      AddDraw(request, ChoiceOf(chunk.sequence->id), *chunk.sequence, logits);
       continue;
     }
     StartReplies(request, *chunk.sequence, now_ns);
@@ -251,7 +251,7 @@ void EngineLoop::CollectDraws(const folio::Step& step, std::int64_t now_ns) {
       continue;
     }
     for (std::size_t i = 0; i < request.choices.size(); ++i) {
-      AddDraw(request, i, *scheduler_.Find(request.id * kMostChoices + i), logits);
+      AddDraw(request, i, *scheduler_.Find(SequenceOf(request.id, i)), logits);
     }
   }
 }
@@ -271,7 +271,7 @@ void EngineLoop::StartReplies(ActiveRequest& request, Sequence& sequence, std::i
   request.first_token_ns = now_ns;
   ExplainMiss(request, sequence);
   for (int i = 1; i < request.request.choices; ++i) {
-    scheduler_.Fork(sequence, sequence.id + static_cast<SequenceId>(i));
+    scheduler_.Fork(sequence, SequenceOf(request.id, static_cast<std::size_t>(i)));
     request.choices.push_back(
         std::make_unique<Choice>(request.request, model_->tokenizer(), i, request.most_tokens));
   }
@@ -301,7 +301,7 @@ void EngineLoop::EndRequest(ActiveRequest& request, FinishReason reason, const E
     Choice& choice = *request.choices[i];
     if (choice.finished()) continue;
     choice.End(reason, error);
-    Sequence* const sequence = scheduler_.Find(request.id * kMostChoices + i);
+    Sequence* const sequence = scheduler_.Find(SequenceOf(request.id, i));
     if (sequence == nullptr) {  // it never got into the scheduler
       request.outcome.choices[i] = choice.TakeReply();
       continue;
@@ -330,11 +330,6 @@ void EngineLoop::Deliver(ActiveRequest& request) {
   timings.queued_seconds = Seconds(request.submitted_ns, scheduled);
   timings.prefill_seconds = Seconds(scheduled, first);
   timings.decode_seconds = Seconds(first, now_ns);
-  const Usage& usage = request.outcome.usage;
-  if (request.told_scheduled) prompt_tokens_ += static_cast<std::uint64_t>(usage.prompt_tokens);
-  cached_tokens_ += static_cast<std::uint64_t>(usage.cached_tokens);
-  computed_tokens_ += static_cast<std::uint64_t>(usage.computed_tokens);
-  generated_tokens_ += static_cast<std::uint64_t>(usage.generated_tokens);
   if (!request.told_scheduled) request.sink->OnScheduled();
   request.sink->OnDone(std::move(request.outcome));
   requests_.erase(request.id);

@@ -3,6 +3,7 @@
 #ifndef FOLIO_ENGINE_ENGINE_LOOP_H_
 #define FOLIO_ENGINE_ENGINE_LOOP_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,8 +34,13 @@ class RequestSink {
   virtual void OnDone(Outcome outcome) = 0;
 };
 
-// A request's choice i is the sequence with id request * kMostChoices + i: what events name.
+// Each choice of a request is a sequence, whose id events name.
 inline constexpr SequenceId kMostChoices = 1024;
+constexpr SequenceId SequenceOf(std::uint64_t request, std::size_t choice) {
+  return request * kMostChoices + choice;
+}
+constexpr std::uint64_t RequestOf(SequenceId sequence) { return sequence / kMostChoices; }
+constexpr std::size_t ChoiceOf(SequenceId sequence) { return sequence % kMostChoices; }
 
 struct EngineLoopOptions {
   std::int64_t max_requests = 64;     // sequences that run together
@@ -112,10 +118,6 @@ class EngineLoop {
   std::vector<BatchChunk> batch_;
   std::vector<TokenDraw> draws_;  // of the step
   std::uint64_t steps_ = 0;
-  std::uint64_t prompt_tokens_ = 0;  // of requests that ran, as the three below
-  std::uint64_t cached_tokens_ = 0;
-  std::uint64_t computed_tokens_ = 0;
-  std::uint64_t generated_tokens_ = 0;
   // Of the steps that computed something.
   std::int64_t schedule_ns_ = 0;
   std::int64_t forward_ns_ = 0;

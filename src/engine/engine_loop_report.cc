@@ -10,15 +10,14 @@ namespace folio {
 namespace {
 
 RequestSnapshot SnapshotOf(const Sequence& sequence) {
-  RequestSnapshot snapshot{.id = sequence.id / kMostChoices,
-                           .choice = static_cast<int>(sequence.id % kMostChoices),
-                           .state = sequence.state == SequenceState::kWaiting ? "waiting"
-                                    : sequence.waits_for != 0 ? "waiting for a block in flight"
-                                                              : "running",
-                           .tokens = sequence.chain.size(),
-                           .computed = sequence.blocks.computed,
-                           .block_tables = sequence.blocks.tables};
-  return snapshot;
+  return {.id = RequestOf(sequence.id),
+          .choice = static_cast<int>(ChoiceOf(sequence.id)),
+          .state = sequence.state == SequenceState::kWaiting ? "waiting"
+                   : sequence.waits_for != 0                 ? "waiting for a block in flight"
+                                                             : "running",
+          .tokens = sequence.chain.size(),
+          .computed = sequence.blocks.computed,
+          .block_tables = sequence.blocks.tables};
 }
 
 std::vector<BlockSnapshot> BlocksOf(const BlockPool& pool) {
@@ -41,6 +40,10 @@ void EngineLoop::ExplainMiss(ActiveRequest& request, const Sequence& sequence) {
   MissReport& report = request.outcome.cache;
   report.prompt_tokens = sequence.prompt_tokens;
   report.cached_tokens = sequence.cached_tokens;
+  Emit(&model_->trace(), {.request = sequence.id,
+                          .a = sequence.prompt_tokens,
+                          .b = sequence.cached_tokens,
+                          .type = EventType::kPrompted});
   if (!model_->options().prefix_cache) return;
   const auto blocks =
       static_cast<std::size_t>(sequence.prompt_tokens / model_->options().block_size);
@@ -73,6 +76,8 @@ Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
   const BlockPool& pool = model_->cache().pool();
   const BlockPoolStats stats = pool.stats();
   const Trace& trace = model_->trace();
+  const auto sum = [](std::int64_t total) { return static_cast<std::uint64_t>(total); };
+  const EventTotals& prompted = trace.totals(EventType::kPrompted);
   Snapshot snapshot{.memory = {.budget_bytes = plan.budget_bytes,
                                .weights_bytes = plan.weights_bytes,
                                .kv_bytes = plan.kv_bytes,
@@ -89,10 +94,10 @@ Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
                     .blocks_cached = stats.cached,
                     .blocks_free = stats.free,
                     .steps = steps_,
-                    .prompt_tokens = prompt_tokens_,
-                    .cached_tokens = cached_tokens_,
-                    .computed_tokens = computed_tokens_,
-                    .generated_tokens = generated_tokens_,
+                    .prompt_tokens = sum(prompted.a),
+                    .cached_tokens = sum(prompted.b),
+                    .computed_tokens = sum(trace.totals(EventType::kChunk).b),
+                    .generated_tokens = sum(trace.totals(EventType::kFinished).a),
                     .preemptions = trace.totals(EventType::kPreempted).count,
                     .evictions = trace.totals(EventType::kEvicted).count,
                     .forward_seconds = static_cast<double>(forward_ns_) * 1e-9,
@@ -101,7 +106,8 @@ Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
   for (const Sequence* sequence : scheduler_.All()) {
     snapshot.requests.push_back(SnapshotOf(*sequence));
   }
-  if (blocks) snapshot.blocks = BlocksOf(pool);
+  if (!blocks) return snapshot;
+  snapshot.blocks = BlocksOf(pool);
   snapshot.integrity = CheckIntegrity();
   return snapshot;
 }

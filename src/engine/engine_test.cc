@@ -44,7 +44,7 @@ class EngineTest : public testing::Test {
 
 TEST_F(EngineTest, APoolOfContextsHoldsSoManyAsFarAsTheBudgetGoes) {
   const auto blocks = [&](std::int64_t contexts) {
-    const auto engine = Open({.block_size = 16, .one_context = true, .contexts = contexts});
+    const auto engine = Open({.block_size = 16, .contexts = contexts});
     return engine == nullptr ? 0 : engine->TakeSnapshot().blocks_total;
   };
   const std::int64_t one = blocks(1);
@@ -112,7 +112,7 @@ TEST_F(EngineTest, ADroppedStreamCancelsItsRequest) {
     const auto stream = engine->Submit(Greedy(TestPrompt(10), 200));
   }
   engine->Drain();
-  const Snapshot snapshot = engine->TakeSnapshot();
+  const Snapshot snapshot = engine->TakeSnapshot(true);
   EXPECT_LT(snapshot.generated_tokens, 200U);
   EXPECT_EQ(snapshot.blocks_used, 0);
   EXPECT_EQ(snapshot.integrity, "");
@@ -264,7 +264,9 @@ TEST_F(EngineTest, OptionsOutOfAllProportionAreRefusedByName) {
               HasSubstr("prompt log"));
   EXPECT_THAT(why({.context = kMost}), HasSubstr("--context"));
   EXPECT_THAT(why({.block_size = 1 << 30}), HasSubstr("--memory"));
-  EXPECT_THAT(why({.block_size = 0}), HasSubstr("block size"));
+  EXPECT_THAT(why({.block_size = 0}), HasSubstr("--block-size"));
+  EXPECT_THAT(why({.block_size = 24}), HasSubstr("--block-size"));
+  EXPECT_THAT(why({.memory = std::uint64_t{1} << 60}), HasSubstr("--memory"));
   EXPECT_THAT(why({.max_batch_tokens = kMost}), HasSubstr("--max-batch-tokens"));
   EXPECT_THAT(why({.threads = -3}), HasSubstr("--threads"));
 }

@@ -22,6 +22,11 @@ Status CheckOptions(const LoadOptions& options) {
   }
   if (options.context < 0)
     return UsageError("--context", "", std::to_string(options.context) + " is negative");
+  if (const std::uint64_t total = TotalMemory(); options.memory > total) {
+    return UsageError("--memory", "",
+                      std::to_string(options.memory) + " bytes are more than the " +
+                          std::to_string(total) + " of this machine (its cgroup, `ulimit -v`)");
+  }
   if (options.max_batch_tokens < 1 || options.max_batch_tokens > 65536) {
     return UsageError("--max-batch-tokens", "",
                       std::to_string(options.max_batch_tokens) + " is not from 1 to 65536");
@@ -59,12 +64,6 @@ std::vector<LayerKv> LayerKvs(const KvLayout& layout, const ModelConfig& config,
                       .group = layer.group});
   }
   return layers;
-}
-
-std::vector<KvGroupSpec> GroupSpecs(const KvLayout& layout) {
-  std::vector<KvGroupSpec> specs;
-  for (const KvGroup& group : layout.groups) specs.push_back({.window = group.window});
-  return specs;
 }
 
 }  // namespace

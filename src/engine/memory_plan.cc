@@ -29,14 +29,6 @@ bool Fits(const MemoryPlan& plan) {
   return true;
 }
 
-std::int64_t BlocksForSequence(const KvLayout& layout, std::int64_t tokens, std::int64_t chunk) {
-  std::int64_t blocks = 0;
-  for (const KvGroup& group : layout.groups) {
-    blocks += BlocksHeldAtMost(tokens, group.window, chunk, layout.block_size);
-  }
-  return blocks;
-}
-
 void AddBlocks(std::int64_t blocks, const KvLayout& layout, MemoryPlan& plan) {
   plan.num_blocks = blocks;
   plan.kv_bytes = KvBytes(blocks, layout);
@@ -77,7 +69,8 @@ MemoryPlan Price(const MemoryRequest& request, const KvLayout& layout, std::int6
                   .workspace_bytes = request.workspace_bytes(context),
                   .program_bytes = request.program_bytes,
                   .context = context};
-  const std::int64_t one = BlocksForSequence(layout, context, request.max_batch_tokens);
+  const std::int64_t one =
+      BlocksHeldAtMost(context, GroupSpecs(layout), request.max_batch_tokens, layout.block_size);
   switch (request.pool) {
     case PoolSize::kContexts:
       AddBlocks(request.contexts > 1 ? ContextsInBudget(request.contexts, one, plan, layout) : one,

@@ -1,16 +1,15 @@
 #include "engine/model_digest.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
+
+#include "base/sha256.h"
 
 namespace folio {
 namespace {
@@ -21,13 +20,7 @@ constexpr std::size_t kSampleBytes = 4096;
 // same bytes. Integers are little-endian.
 class Digest {
  public:
-  Digest() : context_(EVP_MD_CTX_new()) {
-    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
-  }
-
-  void Bytes(std::span<const std::byte> bytes) {
-    EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
-  }
+  void Bytes(std::span<const std::byte> bytes) { sha256_.Update(bytes); }
   void Add(std::uint64_t value) { Bytes(std::as_bytes(std::span(&value, 1))); }
   void Add(std::int64_t value) { Add(static_cast<std::uint64_t>(value)); }
   void Add(double value) { Add(std::bit_cast<std::uint64_t>(value)); }
@@ -46,17 +39,14 @@ class Digest {
     std::visit([this](const auto& held) { Add(held); }, value);
   }
 
+  // 32 bytes.
   std::string Finish() {
-    std::string digest(32, '\0');
-    EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()), nullptr);
-    return digest;
+    const Sha256Digest digest = sha256_.Digest().value_or(Sha256Digest{});
+    return {digest.begin(), digest.end()};
   }
 
  private:
-  struct Free {
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  };
-  std::unique_ptr<EVP_MD_CTX, Free> context_;
+  Sha256 sha256_;
 };
 
 void AddTensor(const GgufTensor& tensor, Digest& digest) {

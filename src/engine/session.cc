@@ -7,7 +7,10 @@
 namespace folio {
 
 Session::Session(LoadedModel& model)
-    : model_(&model), runner_(model), blocks_(model.cache().NewSequence(0)) {}
+    : model_(&model),
+      runner_(model),
+      blocks_(model.cache().NewSequence(0)),
+      no_names_(model.NewChain("")) {}
 
 Session::~Session() {
   if (model_ != nullptr) model_->cache().Free(blocks_);
@@ -17,6 +20,7 @@ Session::Session(Session&& other) noexcept
     : model_(std::exchange(other.model_, nullptr)),
       runner_(std::move(other.runner_)),
       blocks_(std::move(other.blocks_)),
+      no_names_(std::move(other.no_names_)),
       tokens_(std::move(other.tokens_)),
       logits_(std::move(other.logits_)) {}
 
@@ -77,8 +81,7 @@ Status Session::Compute(std::span<const TokenId> tokens, bool last, float* all_l
     std::copy(row, row + vocab, logits_.begin());
   }
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  // An empty chain names no block: nothing of a session is ever shared.
-  cache.Advance(blocks_, model_->NewChain(""), static_cast<std::int64_t>(tokens_.size()));
+  cache.Advance(blocks_, no_names_, static_cast<std::int64_t>(tokens_.size()));
   return {};
 }
 

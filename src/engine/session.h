@@ -47,6 +47,7 @@ class Session {
   LoadedModel* model_;
   BatchRunner runner_;
   SequenceBlocks blocks_;
+  TokenChain no_names_;  // empty: nothing of a session is ever shared
   std::vector<TokenId> tokens_;
   std::vector<float> logits_;
 };

@@ -1,9 +1,9 @@
 #include "kvcache/block_hash.h"
 
-#include <openssl/evp.h>
 #include <sys/random.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace folio {
 namespace {
@@ -93,62 +93,25 @@ BlockHash NobodysHash() {
 
 }  // namespace
 
-struct BlockHasher::State {
-  State() {
-    if (context != nullptr && EVP_DigestInit_ex(context, digest, nullptr) != 1) {
-      EVP_MD_CTX_free(context);
-      context = nullptr;
-    }
-  }
-  ~State() {
-    EVP_MD_CTX_free(context);
-    EVP_MD_free(digest);
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  BlockHash Digest() {
-    BlockHash hash;
-    // A null digest: the same as before, which skips OpenSSL's search for an implementation.
-    const bool done = context != nullptr && EVP_DigestInit_ex(context, nullptr, nullptr) == 1 &&
-                      EVP_DigestUpdate(context, message.data(), message.size()) == 1 &&
-                      EVP_DigestFinal_ex(context, hash.data(), nullptr) == 1;
-    return done ? hash : NobodysHash();
-  }
-
-  EVP_MD* digest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  EVP_MD_CTX* context = digest != nullptr ? EVP_MD_CTX_new() : nullptr;
-  std::vector<std::uint8_t> message;
-};
-
-BlockHasher::BlockHasher() : state_(std::make_unique<State>()) {}
-BlockHasher::~BlockHasher() = default;
-BlockHasher::BlockHasher(BlockHasher&&) noexcept = default;
-BlockHasher& BlockHasher::operator=(BlockHasher&&) noexcept = default;
+BlockHash BlockHasher::HashMessage() {
+  sha256_.Update(std::as_bytes(std::span(message_)));
+  const std::optional<Sha256Digest> digest = sha256_.Digest();
+  return digest ? *digest : NobodysHash();
+}
 
 BlockHash BlockHasher::Hash(const BlockHashContext& context) {
-  EncodeContext(context, state_->message);
-  return state_->Digest();
+  EncodeContext(context, message_);
+  return HashMessage();
 }
 
 BlockHash BlockHasher::Hash(const BlockHash& parent, std::span<const std::int32_t> tokens,
                             const BlockExtraKeys& extra) {
-  Encoder encoder(state_->message);
+  Encoder encoder(message_);
   encoder.Tag(kBlockTag);
   encoder.Raw(parent);
   encoder.Tokens(tokens);
   EncodeExtraKeys(extra, encoder);
-  return state_->Digest();
-}
-
-std::string HexOf(const BlockHash& hash) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : hash) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
+  return HashMessage();
 }
 
 BlockHash HashContext(const BlockHashContext& context) { return BlockHasher().Hash(context); }

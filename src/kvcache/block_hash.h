@@ -4,24 +4,20 @@
 #ifndef FOLIO_KVCACHE_BLOCK_HASH_H_
 #define FOLIO_KVCACHE_BLOCK_HASH_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/sha256.h"
 #include "quant/kv_type.h"
 
 namespace folio {
 
-using BlockHash = std::array<std::uint8_t, 32>;
-
-// 64 hexadecimal digits.
-std::string HexOf(const BlockHash& hash);
+using BlockHash = Sha256Digest;
 
 // SHA-256 is uniform: any eight bytes of it are a hash for tables.
 struct BlockHashHasher {
@@ -57,18 +53,15 @@ struct BlockExtraKeys {
 // Hashes with one reused digest state. Should OpenSSL fail, a hash is random: it is never found.
 class BlockHasher {
  public:
-  BlockHasher();
-  ~BlockHasher();
-  BlockHasher(BlockHasher&&) noexcept;
-  BlockHasher& operator=(BlockHasher&&) noexcept;
-
   BlockHash Hash(const BlockHashContext& context);
   BlockHash Hash(const BlockHash& parent, std::span<const std::int32_t> tokens,
                  const BlockExtraKeys& extra = {});
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  BlockHash HashMessage();
+
+  Sha256 sha256_;
+  std::vector<std::uint8_t> message_;
 };
 
 }  // namespace folio

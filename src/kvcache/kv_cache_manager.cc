@@ -45,7 +45,6 @@ std::int64_t KvCacheManager::TakeHits(SequenceBlocks& sequence, const TokenChain
   sequence.computed = match.tokens;
   sequence.stored = match.blocks * block_size_;
   sequence.published = match.blocks;
-  sequence.cached += gained;
   return gained;
 }
 
@@ -182,7 +181,6 @@ void KvCacheManager::DropEntry(BlockTable& table, std::int64_t index) {
 SequenceBlocks KvCacheManager::Fork(const SequenceBlocks& sequence, std::uint64_t request) {
   SequenceBlocks fork = sequence;
   fork.request = request;
-  fork.cached = 0;
   for (BlockTable& table : fork.tables) {
     table.resize(static_cast<std::size_t>(BlocksForTokens(sequence.stored, block_size_)));
     for (const BlockId id : table) {
@@ -205,11 +203,7 @@ void KvCacheManager::Free(SequenceBlocks& sequence) {
 }
 
 std::int64_t KvCacheManager::BlocksForSequence(std::int64_t tokens, std::int64_t chunk) const {
-  std::int64_t blocks = 0;
-  for (const KvGroupSpec& group : groups_) {
-    blocks += BlocksHeldAtMost(tokens, group.window, chunk, block_size_);
-  }
-  return blocks;
+  return BlocksHeldAtMost(tokens, groups_, chunk, block_size_);
 }
 
 }  // namespace folio

@@ -26,7 +26,6 @@ struct SequenceBlocks {
   // whose last token is computed again for its logits and not stored.
   std::int64_t stored = 0;
   std::int64_t published = 0;  // leading blocks that are hashed (or came from the cache)
-  std::int64_t cached = 0;     // tokens that hits brought, over the sequence's life
   Retention retention = Retention::kNone;
   std::int64_t retained_tokens = 0;  // blocks wholly before this position carry the mark
 };
@@ -79,11 +78,11 @@ class KvCacheManager {
   void Advance(SequenceBlocks& sequence, const TokenChain& chain, std::int64_t tokens);
 
   // A second sequence with the same content, which holds no other blocks; a block that is not full
-  // is copied when one of them writes. Its `cached` starts at 0.
+  // is copied when one of them writes.
   SequenceBlocks Fork(const SequenceBlocks& sequence, std::uint64_t request);
 
   // Drops all blocks, last of the chain first; hashed ones stay hittable. The sequence is as new,
-  // but keeps its request, its mark and its count of cached tokens.
+  // but keeps its request and its mark.
   void Free(SequenceBlocks& sequence);
 
   // Blocks that one sequence of `tokens` holds at most, over all groups, if it is computed in

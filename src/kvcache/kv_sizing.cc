@@ -88,6 +88,12 @@ Result<KvLayout> LayOutKvBlock(const KvSpec& spec, KvType type, int block_size) 
   return layout;
 }
 
+std::vector<KvGroupSpec> GroupSpecs(const KvLayout& layout) {
+  std::vector<KvGroupSpec> specs;
+  for (const KvGroup& group : layout.groups) specs.push_back({.window = group.window});
+  return specs;
+}
+
 std::size_t KvBytesPerToken(const KvSpec& spec, KvType type) {
   std::size_t bytes = 0;
   for (const KvLayerSpec& layer : spec.layers) {

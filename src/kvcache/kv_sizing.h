@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/error.h"
+#include "kvcache/kv_group_spec.h"
 #include "kvcache/kv_spec.h"
 #include "quant/kv_type.h"
 
@@ -69,6 +71,19 @@ constexpr std::int64_t BlocksHeldAtMost(std::int64_t tokens, std::int64_t window
   if (window >= tokens) return all;
   return std::min(all, BlocksForTokens(window + rows - 2, block_size) + 1);
 }
+
+// The same over all groups of a model.
+constexpr std::int64_t BlocksHeldAtMost(std::int64_t tokens, std::span<const KvGroupSpec> groups,
+                                        std::int64_t chunk, int block_size) {
+  std::int64_t blocks = 0;
+  for (const KvGroupSpec& group : groups) {
+    blocks += BlocksHeldAtMost(tokens, group.window, chunk, block_size);
+  }
+  return blocks;
+}
+
+// What the cache, which knows no layers, needs to know of a layout's groups.
+std::vector<KvGroupSpec> GroupSpecs(const KvLayout& layout);
 
 }  // namespace folio
 

@@ -168,8 +168,6 @@ void Scheduler::ScheduleChunk(Sequence& sequence, Step& step) {
   chunk.last = chunk.first + chunk.rows == sequence.chain.size();
   step.rows += chunk.rows;
   ForEachClaim(chunk, [&](const BlockHash& hash) { in_flight_.emplace(hash, sequence.id); });
-  Emit(trace_,
-       {.request = sequence.id, .a = chunk.first, .b = chunk.rows, .type = EventType::kChunk});
   step.chunks.push_back(std::move(chunk));
 }
 
@@ -224,15 +222,15 @@ void Scheduler::StopRunning(Sequence& sequence, Step* step) {
 
 void Scheduler::GiveUpBlocks(Sequence& sequence) {
   cache_->Free(sequence.blocks);
-  SequenceBlocks blocks = cache_->NewSequence(sequence.id);
-  blocks.retention = sequence.blocks.retention;
-  blocks.retained_tokens = sequence.blocks.retained_tokens;
   if (sequence.preemptions == 0) sequence.cached_tokens = 0;
-  sequence.blocks = std::move(blocks);
 }
 
 void Scheduler::Computed(const Chunk& chunk) {
   chunk.sequence->computed_rows += chunk.rows;
+  Emit(trace_, {.request = chunk.sequence->id,
+                .a = chunk.first,
+                .b = chunk.rows,
+                .type = EventType::kChunk});
   cache_->Advance(chunk.sequence->blocks, chunk.sequence->chain, chunk.first + chunk.rows);
 }
 

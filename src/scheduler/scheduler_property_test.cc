@@ -68,7 +68,7 @@ RC_GTEST_PROP(SchedulerProperty, EverySequenceGetsWhatItWouldGetAlone, ()) {
   }
   RC_ASSERT(rig.RunAll(20000));
   RC_ASSERT(rig.rows_add_up);
-  RC_ASSERT(rig.trace.totals(EventType::kChunk).b >= rig.rows_computed);
+  RC_ASSERT(rig.trace.totals(EventType::kChunk).b == rig.rows_computed);
   RC_ASSERT(rig.Check() == "");
   RC_ASSERT(rig.cache.pool().num_free() == pool.num_blocks);
   for (const auto& [id, wish] : wishes) {

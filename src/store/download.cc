@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/sha256.h"
 #include "store/part_file.h"
-#include "store/sha256.h"
 
 namespace folio {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.h"
 #include "store/file_name.h"
-#include "store/sha256.h"
 
 namespace folio {
 namespace {

@@ -43,8 +43,7 @@ std::string ReadShortFile(const std::string& path) {
 
 }  // namespace
 
-PartFile::PartFile(std::string path, int fd)
-    : path_(std::move(path)), fd_(fd), hash_(std::make_unique<Sha256>()) {}
+PartFile::PartFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
 
 PartFile::PartFile(PartFile&& other) noexcept
     : path_(std::move(other.path_)),
@@ -82,7 +81,7 @@ Status PartFile::HashExisting() {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemError(PartPath(), "read");
     if (got == 0) return {};
-    hash_->Update({buffer.data(), static_cast<std::size_t>(got)});
+    hash_.Update({buffer.data(), static_cast<std::size_t>(got)});
     size_ += static_cast<std::uint64_t>(got);
   }
 }
@@ -91,7 +90,7 @@ Status PartFile::Restart(const std::string& etag) {
   if (ftruncate(fd_, 0) != 0) return SystemError(PartPath(), "truncate");
   if (lseek(fd_, 0, SEEK_SET) < 0) return SystemError(PartPath(), "seek");
   size_ = 0;
-  hash_->Reset();
+  hash_.Reset();
   etag_ = IsStrongEtag(etag) ? etag : std::string();
   std::error_code ignored;  // without the validator the next run starts again: slower, not wrong
   fs::remove(EtagPath(), ignored);
@@ -100,7 +99,7 @@ Status PartFile::Restart(const std::string& etag) {
 }
 
 Status PartFile::Append(std::span<const char> bytes) {
-  hash_->Update(bytes);
+  hash_.Update(std::as_bytes(bytes));
   while (!bytes.empty()) {
     const ssize_t written = write(fd_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -111,7 +110,7 @@ Status PartFile::Append(std::span<const char> bytes) {
   return {};
 }
 
-std::string PartFile::FinishHash() { return hash_->Finish(); }
+std::string PartFile::FinishHash() { return hash_.HexDigest(); }
 
 Result<bool> PartFile::StartsAsGguf() const {
   std::array<char, 4> magic{};

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "store/sha256.h"
+#include "base/sha256.h"
 
 namespace folio {
 
@@ -50,7 +50,7 @@ class PartFile {
   int fd_ = -1;
   std::uint64_t size_ = 0;
   std::string etag_;
-  std::unique_ptr<Sha256> hash_;
+  Sha256 hash_;
 };
 
 // An error if the file system of `path` lacks `bytes` more.

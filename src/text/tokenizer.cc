@@ -188,6 +188,13 @@ Result<std::vector<TokenId>> Tokenizer::Encode(std::string_view text, SpecialTok
   return ids;
 }
 
+Result<std::vector<TokenId>> Tokenizer::EncodePrompt(std::string_view text,
+                                                     SpecialTokens special) const {
+  Result<std::vector<TokenId>> tokens = Encode(text, special);
+  if (tokens && add_bos() && bos() >= 0) tokens->insert(tokens->begin(), bos());
+  return tokens;
+}
+
 std::string_view Tokenizer::TokenBytes(TokenId id) const {
   if (id < 0 || id >= vocab_size()) return {};
   return impl_->bytes[static_cast<std::size_t>(id)];

@@ -38,6 +38,8 @@ class Tokenizer {
   // kMostPromptBytes), without BOS or EOS. User-defined tokens are matched either way, as Hugging
   // Face does, unless they are spelled like control tokens. Thread safe.
   Result<std::vector<TokenId>> Encode(std::string_view text, SpecialTokens special) const;
+  // The same after BOS, where the model wants it: what a plain prompt starts with.
+  Result<std::vector<TokenId>> EncodePrompt(std::string_view text, SpecialTokens special) const;
 
   // The bytes a token stands for when it is generated: UTF-8 fragments, "" for control tokens and
   // for ids outside the vocabulary, a leading space where the vocabulary has one. Valid while the

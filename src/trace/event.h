@@ -11,7 +11,7 @@ namespace folio {
 // `a` and `b` of each are named beside it.
 enum class EventType : std::uint8_t {
   kScheduled,       // a request began to run; a = prompt tokens, b = tokens found in the cache
-  kChunk,           // rows of a request computed in this step; a = first position, b = rows
+  kChunk,           // rows of a request were computed; a = first position, b = rows
   kBlockAllocated,  // a block was handed out
   kHit,             // a cached block was taken; a = its index in the sequence
   kSharedInFlight,  // a request waits for a block that another computes; a = first position,
@@ -23,10 +23,11 @@ enum class EventType : std::uint8_t {
   kCopied,          // a shared block was copied before a write; a = the source block
   kPreempted,       // a request gave up its blocks; a = tokens it had computed
   kResumed,         // a preempted request runs again; a = tokens it has, b = tokens still cached
+  kPrompted,        // a prompt is computed; a = prompt tokens, b = tokens of it found in the cache
   kFinished,        // a = tokens generated, b = FinishReason
   kMissed,          // the prompt's longest match ended; a = tokens matched, b = prompt tokens
 };
-inline constexpr int kEventTypes = 13;
+inline constexpr int kEventTypes = 14;
 
 std::string_view EventTypeName(EventType type);  // "scheduled", "shared_in_flight"
 

@@ -1,4 +1,4 @@
-#include "store/sha256.h"
+#include "base/sha256.h"
 
 #include <string>
 
@@ -12,20 +12,20 @@ constexpr const char* kAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb4
 
 TEST(Sha256Test, GivesTheStandardsExample) {
   Sha256 hash;
-  hash.Update(std::string("abc"));
-  EXPECT_EQ(hash.Finish(), kAbc);
+  hash.Update("abc");
+  EXPECT_EQ(hash.HexDigest(), kAbc);
 }
 
 TEST(Sha256Test, PiecesAndReuseDoNotMatter) {
   Sha256 hash;
-  hash.Update(std::string("other"));
+  hash.Update("other");
   hash.Reset();
-  hash.Update(std::string("a"));
-  hash.Update(std::string());
-  hash.Update(std::string("bc"));
-  EXPECT_EQ(hash.Finish(), kAbc);
-  hash.Update(std::string("abc"));
-  EXPECT_EQ(hash.Finish(), kAbc);
+  hash.Update("a");
+  hash.Update("");
+  hash.Update("bc");
+  EXPECT_EQ(hash.HexDigest(), kAbc);
+  hash.Update("abc");
+  EXPECT_EQ(hash.HexDigest(), kAbc);
 }
 
 TEST(Sha256Test, OnlySixtyFourHexDigitsAreOne) {
