@@ -29,10 +29,11 @@ struct Scenario {
 };
 
 // `many` is first: the peak of memory is the process's.
-constexpr std::array<Scenario, 4> kScenarios = {{
+constexpr std::array<Scenario, 5> kScenarios = {{
     {.name = "many", .run = RunMany},
     {.name = "shared", .run = RunShared},
     {.name = "agent", .run = RunAgent},
+    {.name = "drafts", .run = RunDrafts},
     {.name = "costs", .run = RunCosts},
 }};
 
@@ -120,7 +121,8 @@ Request SampledRequest(std::vector<std::int32_t> prompt, std::int64_t max_tokens
 }
 
 std::int64_t PrefilledTokens(const Usage& usage) {
-  return usage.computed_tokens - std::max<std::int64_t>(0, usage.generated_tokens - 1);
+  return usage.computed_tokens - std::max<std::int64_t>(0, usage.generated_tokens - 1) -
+         (usage.drafted_tokens - usage.accepted_tokens);
 }
 
 std::string Format(const char* format, ...) {

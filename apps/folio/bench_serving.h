@@ -4,6 +4,7 @@
 //   many    more requests than the pool of KV blocks holds: preemption, throughput, peak memory
 //   shared  requests with one long prefix that arrive together: computed once, first tokens
 //   agent   two long prompts whose turns alternate: every turn finds the turns before it
+//   drafts  replies that copy from their prompt, with and without drafts
 //   costs   what scheduling and drawing take beside the forward pass, and a long prompt's hashing
 #ifndef FOLIO_APPS_FOLIO_BENCH_SERVING_H_
 #define FOLIO_APPS_FOLIO_BENCH_SERVING_H_

@@ -113,6 +113,7 @@ Result<ScenarioReport> RunCosts(const EngineArgs& args, const ServingArgs& servi
   options.max_requests = std::max(options.max_requests, count);
   if (options.context == 0) options.context = kPrompt + kGenerated;
   options.contexts = count;
+  options.max_draft_tokens = 0;  // a step has a row of each
   const auto engine = OpenWarmEngine(args, options);
   if (!engine) return std::unexpected(engine.error());
   // The first time the system hands out the blocks' memory, once in an engine's life.

@@ -26,6 +26,7 @@ struct ScenarioReport {
 Result<ScenarioReport> RunMany(const EngineArgs& engine, const ServingArgs& args);
 Result<ScenarioReport> RunShared(const EngineArgs& engine, const ServingArgs& args);
 Result<ScenarioReport> RunAgent(const EngineArgs& engine, const ServingArgs& args);
+Result<ScenarioReport> RunDrafts(const EngineArgs& engine, const ServingArgs& args);
 Result<ScenarioReport> RunCosts(const EngineArgs& engine, const ServingArgs& args);
 
 // One request as its caller saw it. Seconds from when the first request of its group was submitted.
@@ -49,7 +50,8 @@ Request GreedyRequest(std::vector<std::int32_t> prompt, std::int64_t max_tokens)
 // As `folio run` draws by default; goes on until `max_tokens`.
 Request SampledRequest(std::vector<std::int32_t> prompt, std::int64_t max_tokens);
 
-// Rows computed for the prompt. Each generated token but the last was a row of its own.
+// Rows computed for the prompt. Each generated token but the last was a row of its own, and so was
+// each refused token of a draft.
 std::int64_t PrefilledTokens(const Usage& usage);
 
 // printf into a string.

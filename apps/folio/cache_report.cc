@@ -95,10 +95,9 @@ std::string ExplainCache(const MissReport& report, const std::string& name) {
 }
 
 OutputJson UsageJson(const Usage& usage) {
-  return {{"prompt_tokens", usage.prompt_tokens},
-          {"cached_tokens", usage.cached_tokens},
-          {"computed_tokens", usage.computed_tokens},
-          {"generated_tokens", usage.generated_tokens}};
+  return {{"prompt_tokens", usage.prompt_tokens},     {"cached_tokens", usage.cached_tokens},
+          {"computed_tokens", usage.computed_tokens}, {"generated_tokens", usage.generated_tokens},
+          {"drafted_tokens", usage.drafted_tokens},   {"accepted_tokens", usage.accepted_tokens}};
 }
 
 OutputJson CacheJson(const MissReport& report, const std::string& name) {

@@ -38,6 +38,10 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args) {
                  "rows of one forward pass; longer prompts are cut (default: 512)"));
   group(AddWhole(app, "--max-requests", args.max_requests, 1, kMost,
                  "replies that are made together; others wait (default: 64)"));
+  group(
+      AddWhole(app, "--max-draft-tokens", args.max_draft_tokens, 0, 256,
+               "tokens of a step that are proposed from the text so far and verified together: the "
+               "same reply, sooner where it repeats; 0 = none (default: 15)"));
   group(app.add_flag("--no-prefix-cache", args.no_prefix_cache,
                      "compute every prompt from its first token"));
 }
@@ -45,6 +49,7 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args) {
 Result<LoadOptions> LoadOptionsOf(const EngineArgs& args) {
   EngineOptions options = EngineOptionsOf(args);
   options.max_requests = 1;
+  options.max_draft_tokens = 0;
   options.contexts = 1;
   options.prompt_log_bytes = 0;
   return LoadOptionsOf(options);
@@ -59,6 +64,7 @@ EngineOptions EngineOptionsOf(const EngineArgs& args) {
           .numerics = args.numerics,
           .max_batch_tokens = args.max_batch_tokens,
           .max_requests = args.max_requests,
+          .max_draft_tokens = args.max_draft_tokens,
           .prefix_cache = !args.no_prefix_cache};
 }
 

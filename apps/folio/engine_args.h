@@ -24,6 +24,7 @@ struct EngineArgs {
   std::string numerics = "auto";
   std::int64_t max_batch_tokens = 512;
   std::int64_t max_requests = 64;
+  std::int64_t max_draft_tokens = 15;
   bool no_prefix_cache = false;
 };
 

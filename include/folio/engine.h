@@ -42,6 +42,10 @@ struct EngineOptions {
   // as far as the budget goes.
   std::int64_t contexts = 0;
   std::int64_t max_queue = 1024;  // requests that wait; more are refused
+  // Tokens that a step proposes at most, over all requests, from what their prompts and replies say
+  // already, and verifies beside the next ones: the same replies, sooner where text repeats. 0 =
+  // none.
+  std::int64_t max_draft_tokens = 15;
   bool prefix_cache = true;
   std::size_t trace_events = 0;               // latest events kept
   std::uint64_t prompt_log_bytes = 16 << 20;  // of recent prompts, kept to explain misses
@@ -80,6 +84,8 @@ struct Usage {
   std::int64_t computed_tokens = 0;  // rows computed, generated ones and those after a preemption
                                      // included
   std::int64_t generated_tokens = 0;
+  std::int64_t drafted_tokens = 0;   // proposed and verified,
+  std::int64_t accepted_tokens = 0;  // and found right: generated without a step of their own
 };
 
 struct Timings {
@@ -180,6 +186,7 @@ struct Snapshot {
   std::uint64_t prompt_tokens = 0, cached_tokens = 0;  // of prompts that are computed
   std::uint64_t computed_tokens = 0;                   // rows
   std::uint64_t generated_tokens = 0;                  // of choices that ended
+  std::uint64_t drafted_tokens = 0, accepted_tokens = 0;
   std::uint64_t preemptions = 0, evictions = 0;
   // Over all steps: the forward pass, what decides on blocks and rows around it, and the drawing of
   // tokens with the texts that come of them.

@@ -10,6 +10,7 @@
 #include "engine/choice.h"
 #include "engine/engine_loop.h"
 #include "folio/engine.h"
+#include "sampling/drafter.h"
 
 namespace folio {
 
@@ -17,7 +18,8 @@ struct EngineLoop::ActiveRequest {
   std::uint64_t id = 0;
   Request request;
   std::shared_ptr<RequestSink> sink;
-  std::vector<std::unique_ptr<Choice>> choices;  // those that began; at first one, for the prompt
+  std::vector<std::unique_ptr<Choice>> choices;    // those that began; at first one, for the prompt
+  std::vector<std::unique_ptr<Drafter>> drafters;  // of choices, made when one is first asked
   std::int64_t most_tokens = 0;
   bool told_scheduled = false;
   bool started = false;  // the prompt is computed and replies are drawn

@@ -19,7 +19,7 @@ void BatchRunner::Run(std::span<const BatchChunk> chunks, float* logits) {
   for (std::vector<AttentionSequence>& sequences : groups_) sequences.clear();
   for (const BatchChunk& chunk : chunks) {
     const auto first_row = static_cast<std::int64_t>(tokens_.size());
-    const auto rows = static_cast<std::int64_t>(chunk.tokens.size());
+    const auto rows = static_cast<std::int64_t>(chunk.tokens.size() + chunk.draft.size());
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       groups_[group].push_back({.block_table = chunk.blocks->tables[group].data(),
                                 .first_position = chunk.first,
@@ -28,10 +28,9 @@ void BatchRunner::Run(std::span<const BatchChunk> chunks, float* logits) {
                                 .stored_rows = chunk.stored_rows});
     }
     tokens_.insert(tokens_.end(), chunk.tokens.begin(), chunk.tokens.end());
-    const std::int64_t wanted = chunk.logits == LogitsOf::kAllRows   ? rows
-                                : chunk.logits == LogitsOf::kLastRow ? 1
-                                                                     : 0;
-    for (std::int64_t i = rows - wanted; i < rows; ++i) logit_rows_.push_back(first_row + i);
+    tokens_.insert(tokens_.end(), chunk.draft.begin(), chunk.draft.end());
+    for (std::int64_t i = rows - chunk.logit_rows; i < rows; ++i)
+      logit_rows_.push_back(first_row + i);
   }
   model_->forward().Run({.tokens = tokens_, .groups = groups_, .logit_rows = logit_rows_}, logits);
 }

@@ -13,15 +13,14 @@
 
 namespace folio {
 
-enum class LogitsOf : std::uint8_t { kNoRow, kLastRow, kAllRows };
-
 // New rows of one sequence. What it points to must stay until Run returns.
 struct BatchChunk {
   const SequenceBlocks* blocks = nullptr;
   std::span<const std::int32_t> tokens;  // one a row
+  std::span<const std::int32_t> draft;   // of the rows after them
   std::int64_t first = 0;                // position of the first
   std::int64_t stored_rows = 0;          // see AttentionSequence
-  LogitsOf logits = LogitsOf::kNoRow;
+  std::int64_t logit_rows = 0;           // of so many of its last rows logits are wanted
 };
 
 class BatchRunner {

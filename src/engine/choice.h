@@ -24,6 +24,7 @@ class Choice {
 
   int index() const { return index_; }
   std::int64_t generated() const { return generated_; }
+  std::int64_t tokens_left() const { return most_tokens_ - generated_; }
   bool finished() const { return finished_.has_value(); }
 
   // Draws the token that follows `history`. If the reply goes on, it is the next to compute;

@@ -200,9 +200,10 @@ struct Engine::Impl {
     Result<std::unique_ptr<LoadedModel>> loaded = LoadedModel::Load(options.model, load);
     if (!loaded) return std::unexpected(loaded.error());
     model = *std::move(loaded);
-    Result<std::unique_ptr<EngineLoop>> created = EngineLoop::Create(
-        *model,
-        {.max_requests = options.max_requests, .prompt_log_bytes = options.prompt_log_bytes});
+    Result<std::unique_ptr<EngineLoop>> created =
+        EngineLoop::Create(*model, {.max_requests = options.max_requests,
+                                    .max_draft_tokens = options.max_draft_tokens,
+                                    .prompt_log_bytes = options.prompt_log_bytes});
     if (!created) return std::unexpected(created.error());
     loop = *std::move(created);
     max_queue = options.max_queue;

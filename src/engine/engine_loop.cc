@@ -56,7 +56,8 @@ double Seconds(std::int64_t from_ns, std::int64_t to_ns) {
 
 Result<std::unique_ptr<EngineLoop>> EngineLoop::Create(LoadedModel& model,
                                                        const EngineLoopOptions& options) {
-  const auto floats = static_cast<std::size_t>(options.max_requests * model.config().vocab);
+  const auto floats = static_cast<std::size_t>((options.max_requests + options.max_draft_tokens) *
+                                               model.config().vocab);
   Result<AlignedBuffer> logits = AlignedBuffer::Create(floats * sizeof(float), "logits");
   if (!logits) return std::unexpected(logits.error());
   return std::unique_ptr<EngineLoop>(new EngineLoop(model, options, *std::move(logits)));
@@ -145,6 +146,7 @@ void EngineLoop::CancelAll() {
 bool EngineLoop::Step() {
   if (scheduler_.empty()) return false;
   const std::int64_t begin_ns = NowNs();
+  ProposeDrafts();
   folio::Step step = scheduler_.Schedule(begin_ns);
   NoteScheduled();
   PrepareBlocks(step);
@@ -154,6 +156,7 @@ bool EngineLoop::Step() {
   const std::int64_t computed_ns = NowNs();
   for (const Chunk& chunk : step.chunks) scheduler_.Computed(chunk);
   ++steps_;
+  NoteCost(step, computed_ns - scheduled_ns);
   const std::int64_t published_ns = NowNs();
   DrawTokens(step, published_ns);
   schedule_ns_ += scheduled_ns - begin_ns + published_ns - computed_ns;
@@ -202,47 +205,125 @@ void EngineLoop::Compute(const folio::Step& step) {
   for (const Chunk& chunk : step.chunks) {
     batch_.push_back(
         {.blocks = &chunk.sequence->blocks,
-         .tokens = chunk.sequence->chain.tokens().subspan(static_cast<std::size_t>(chunk.first),
-                                                          static_cast<std::size_t>(chunk.rows)),
+         .tokens = chunk.sequence->chain.tokens().subspan(
+             static_cast<std::size_t>(chunk.first),
+             static_cast<std::size_t>(chunk.rows - chunk.draft_rows)),
+         .draft =
+             std::span(chunk.sequence->draft).first(static_cast<std::size_t>(chunk.draft_rows)),
          .first = chunk.first,
          .stored_rows = chunk.stored_rows,
-         .logits = chunk.last ? LogitsOf::kLastRow : LogitsOf::kNoRow});
+         .logit_rows = chunk.last ? 1 + chunk.draft_rows : 0});
   }
   runner_.Run(batch_, reinterpret_cast<float*>(logits_.data()));
 }
 
 void EngineLoop::DrawTokens(const folio::Step& step, std::int64_t now_ns) {
   CollectDraws(step, now_ns);
-  // A draw sees its own logits, history and counter only: no order can change it.
-  model_->pool().ParallelFor(
-      static_cast<std::int64_t>(draws_.size()), [this](std::int64_t task, int /*thread*/) {
-        TokenDraw& draw = draws_[static_cast<std::size_t>(task)];
-        draw.token = draw.choice->Draw(draw.logits, draw.sequence->chain.tokens());
-      });
-  for (std::size_t i = 0; i < draws_.size(); ++i) {
+  const auto count = static_cast<std::int64_t>(num_draws_);
+  if (options_.on_logits) {
+    for (std::size_t i = 0; i < num_draws_; ++i) Draw(draws_[i]);
+  } else {
+    // A draw sees its own logits, history and counter only: no order can change it.
+    model_->pool().ParallelFor(count, [this](std::int64_t task, int /*thread*/) {
+      Draw(draws_[static_cast<std::size_t>(task)]);
+    });
+  }
+  for (std::size_t i = 0; i < num_draws_; ++i) {
     const TokenDraw& draw = draws_[i];
-    if (!draw.choice->finished()) {
-      scheduler_.Append(*draw.sequence, draw.token);
-    } else {
+    TakeTokens(draw);
+    if (draw.choice->finished()) {
       EndChoice(*draw.request, *draw.choice, *draw.sequence, nullptr);
     }
-    const bool last = i + 1 == draws_.size() || draws_[i + 1].request != draw.request;
+    const bool last = i + 1 == num_draws_ || draws_[i + 1].request != draw.request;
     if (last) Deliver(*draw.request);
   }
 }
 
+// Draws the next token, and goes on with the one after it as long as what was drawn is what the
+// draft said: only then were its logits computed.
+void EngineLoop::Draw(TokenDraw& draw) {
+  const std::span<const std::int32_t> chain = draw.sequence->chain.tokens();
+  const auto vocab = static_cast<std::size_t>(model_->config().vocab);
+  draw.tokens.clear();
+  std::vector<std::int32_t> history;
+  for (std::size_t row = 0; row <= draw.draft.size(); ++row) {
+    const std::span<float> logits = draw.logits.subspan(row * vocab, vocab);
+    if (options_.on_logits) options_.on_logits(draw.request->id, draw.choice->index(), logits);
+    if (row == 1) history.assign(chain.begin(), chain.end());
+    if (row > 0) history.push_back(draw.tokens.back());
+    draw.tokens.push_back(
+        draw.choice->Draw(logits, row == 0 ? chain : std::span<const std::int32_t>(history)));
+    if (draw.choice->finished()) return;
+    if (row < draw.draft.size() && draw.tokens.back() != draw.draft[row]) return;
+  }
+}
+
+// All that were drawn follow the sequence's tokens, but for a reply's last. Those before the last
+// are computed already.
+void EngineLoop::TakeTokens(const TokenDraw& draw) {
+  const std::size_t taken = draw.tokens.size() - (draw.choice->finished() ? 1 : 0);
+  for (std::size_t i = 0; i < taken; ++i) scheduler_.Append(*draw.sequence, draw.tokens[i]);
+  if (draw.draft.empty()) return;
+  const auto proposed = static_cast<std::int64_t>(draw.draft.size());
+  const auto accepted = static_cast<std::int64_t>(draw.tokens.size()) - 1;
+  scheduler_.Accept(*draw.sequence, accepted);
+  draw.request->drafters[ChoiceOf(draw.sequence->id)]->Note(proposed, accepted);
+  draw.request->outcome.usage.drafted_tokens += proposed;
+  draw.request->outcome.usage.accepted_tokens += accepted;
+  Emit(&model_->trace(),
+       {.request = draw.sequence->id, .a = proposed, .b = accepted, .type = EventType::kDrafted});
+}
+
+// For each reply in the making, what may follow.
+void EngineLoop::ProposeDrafts() {
+  if (options_.max_draft_tokens == 0) return;
+  std::int64_t rows = 0;
+  for (const Sequence* sequence : scheduler_.running()) {
+    rows += std::min(sequence->remaining(), model_->options().max_batch_tokens);
+  }
+  const auto row_cost = [this](std::int64_t step_rows) {
+    return options_.draft_row_cost >= 0 ? options_.draft_row_cost
+                                        : row_cost_.RowShare(static_cast<double>(step_rows));
+  };
+  std::int64_t left = options_.max_draft_tokens;
+  for (Sequence* sequence : scheduler_.running()) {
+    sequence->draft.clear();
+    ActiveRequest& request = Owner(*sequence);
+    if (left == 0 || !request.started || sequence->remaining() != 1) continue;
+    const std::size_t index = ChoiceOf(sequence->id);
+    std::unique_ptr<Drafter>& drafter = request.drafters[index];
+    if (drafter == nullptr) {
+      drafter =
+          std::make_unique<Drafter>(request.outcome.usage.prompt_tokens + request.most_tokens);
+    }
+    const std::int64_t most = std::min(left, request.choices[index]->tokens_left() - 1);
+    drafter->Propose(sequence->chain.tokens(), row_cost(rows), most, sequence->draft);
+    const auto drafted = static_cast<std::int64_t>(sequence->draft.size());
+    left -= drafted;
+    rows += drafted;
+  }
+}
+
+void EngineLoop::NoteCost(const folio::Step& step, std::int64_t forward_ns) {
+  const bool decodes_only = std::ranges::all_of(
+      step.chunks, [](const Chunk& chunk) { return chunk.rows == 1 + chunk.draft_rows; });
+  if (decodes_only) row_cost_.Note(static_cast<double>(step.rows), static_cast<double>(forward_ns));
+}
+
 // One for each choice whose logits the step computed.
 void EngineLoop::CollectDraws(const folio::Step& step, std::int64_t now_ns) {
-  draws_.clear();
+  num_draws_ = 0;
   const auto vocab = static_cast<std::size_t>(model_->config().vocab);
   auto* row = reinterpret_cast<float*>(logits_.data());
   for (const Chunk& chunk : step.chunks) {
     if (!chunk.last) continue;
-    const std::span<float> logits(row, vocab);
-    row += vocab;
+    const auto drafted = static_cast<std::size_t>(chunk.draft_rows);
+    const std::span<float> logits(row, (1 + drafted) * vocab);
+    row += logits.size();
     ActiveRequest& request = Owner(*chunk.sequence);
     if (request.started) {
-      AddDraw(request, ChoiceOf(chunk.sequence->id), *chunk.sequence, logits);
+      AddDraw(request, ChoiceOf(chunk.sequence->id), *chunk.sequence, logits,
+              std::span(chunk.sequence->draft).first(drafted));
       continue;
     }
     StartReplies(request, *chunk.sequence, now_ns);
@@ -251,23 +332,26 @@ void EngineLoop::CollectDraws(const folio::Step& step, std::int64_t now_ns) {
       continue;
     }
     for (std::size_t i = 0; i < request.choices.size(); ++i) {
-      AddDraw(request, i, *scheduler_.Find(SequenceOf(request.id, i)), logits);
+      AddDraw(request, i, *scheduler_.Find(SequenceOf(request.id, i)), logits, {});
     }
   }
 }
 
 void EngineLoop::AddDraw(ActiveRequest& request, std::size_t choice, Sequence& sequence,
-                         std::span<float> logits) {
-  if (options_.on_logits) options_.on_logits(request.id, static_cast<int>(choice), logits);
-  draws_.push_back({.request = &request,
-                    .choice = request.choices[choice].get(),
-                    .sequence = &sequence,
-                    .logits = logits});
+                         std::span<float> logits, std::span<const std::int32_t> draft) {
+  if (num_draws_ == draws_.size()) draws_.emplace_back();
+  TokenDraw& draw = draws_[num_draws_++];  // keeps the memory of `tokens`
+  draw.request = &request;
+  draw.choice = request.choices[choice].get();
+  draw.sequence = &sequence;
+  draw.logits = logits;
+  draw.draft = draft;
 }
 
 // The prompt is computed: every choice gets a sequence of its own.
 void EngineLoop::StartReplies(ActiveRequest& request, Sequence& sequence, std::int64_t now_ns) {
   request.started = true;
+  request.drafters.resize(request.outcome.choices.size());
   request.first_token_ns = now_ns;
   ExplainMiss(request, sequence);
   for (int i = 1; i < request.request.choices; ++i) {

@@ -15,6 +15,7 @@
 #include "engine/batch_runner.h"
 #include "engine/choice.h"
 #include "engine/loaded_model.h"
+#include "engine/row_cost.h"
 #include "folio/engine.h"
 #include "kvcache/prompt_log.h"
 #include "scheduler/scheduler.h"
@@ -45,16 +46,20 @@ constexpr std::size_t ChoiceOf(SequenceId sequence) { return sequence % kMostCho
 struct EngineLoopOptions {
   std::int64_t max_requests = 64;     // sequences that run together
   std::int64_t max_batch_tokens = 0;  // rows of a step, at most the model's; 0 = the model's
+  std::int64_t max_draft_tokens = 0;  // of a step, see EngineOptions
+  // What one row more costs in parts of a step; below 0: as measured, which makes the lengths of
+  // drafts, and nothing else, depend on the machine's speed.
+  double draft_row_cost = -1;
   std::int64_t aging_ns = 30'000'000'000;
   std::uint64_t prompt_log_bytes = 0;
-  // Sees the logits of every token before any of the step is drawn, and may change them: for tests.
-  // Choices of one prompt draw their first token from the same logits.
+  // Sees the logits of every token right before it is drawn, and may change them: for tests, which
+  // then draw on one thread. Choices of one prompt draw their first token from the same logits.
   std::function<void(std::uint64_t request, int choice, std::span<float> logits)> on_logits;
 };
 
 class EngineLoop {
  public:
-  // `model` must outlive the loop. Its max_logit_rows is at least max_requests.
+  // `model` must outlive the loop. Its max_logit_rows is at least max_requests + max_draft_tokens.
   static Result<std::unique_ptr<EngineLoop>> Create(LoadedModel& model,
                                                     const EngineLoopOptions& options);
   ~EngineLoop();
@@ -87,19 +92,24 @@ class EngineLoop {
     ActiveRequest* request = nullptr;
     Choice* choice = nullptr;
     Sequence* sequence = nullptr;
-    std::span<float> logits;
-    std::int32_t token = 0;
+    std::span<float> logits;              // of the last token, and after each of the draft
+    std::span<const std::int32_t> draft;  // what was verified
+    std::vector<std::int32_t> tokens;     // drawn: one, and one more for each of the draft accepted
   };
   EngineLoop(LoadedModel& model, const EngineLoopOptions& options, AlignedBuffer logits);
 
+  void ProposeDrafts();
   void NoteScheduled();
   void PrepareBlocks(folio::Step& step);
   void Compute(const folio::Step& step);
+  void NoteCost(const folio::Step& step, std::int64_t forward_ns);
   void DrawTokens(const folio::Step& step, std::int64_t now_ns);
+  void Draw(TokenDraw& draw);
+  void TakeTokens(const TokenDraw& draw);
   void StartReplies(ActiveRequest& request, Sequence& sequence, std::int64_t now_ns);
   void CollectDraws(const folio::Step& step, std::int64_t now_ns);
   void AddDraw(ActiveRequest& request, std::size_t choice, Sequence& sequence,
-               std::span<float> logits);
+               std::span<float> logits, std::span<const std::int32_t> draft);
   void EndChoice(ActiveRequest& request, Choice& choice, Sequence& sequence, folio::Step* step);
   void EndRequest(ActiveRequest& request, FinishReason reason, const Error& error,
                   folio::Step* step);
@@ -114,9 +124,11 @@ class EngineLoop {
   BatchRunner runner_;
   PromptLog prompt_log_;
   std::unordered_map<std::uint64_t, std::unique_ptr<ActiveRequest>> requests_;
-  AlignedBuffer logits_;  // [max_requests, vocab]
+  AlignedBuffer logits_;  // [max_requests + max_draft_tokens, vocab]
   std::vector<BatchChunk> batch_;
-  std::vector<TokenDraw> draws_;  // of the step
+  std::vector<TokenDraw> draws_;  // the first num_draws_ are of the step
+  std::size_t num_draws_ = 0;
+  RowCost row_cost_;
   std::uint64_t steps_ = 0;
   // Of the steps that computed something.
   std::int64_t schedule_ns_ = 0;

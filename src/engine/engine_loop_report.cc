@@ -98,6 +98,8 @@ Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
                     .cached_tokens = sum(prompted.b),
                     .computed_tokens = sum(trace.totals(EventType::kChunk).b),
                     .generated_tokens = sum(trace.totals(EventType::kFinished).a),
+                    .drafted_tokens = sum(trace.totals(EventType::kDrafted).a),
+                    .accepted_tokens = sum(trace.totals(EventType::kDrafted).b),
                     .preemptions = trace.totals(EventType::kPreempted).count,
                     .evictions = trace.totals(EventType::kEvicted).count,
                     .forward_seconds = static_cast<double>(forward_ns_) * 1e-9,

@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kGivenCases = 200;
 constexpr int kContext = 192;
+constexpr int kMostDraft = 20;
 
 // One model file, loaded alone as the reference and with pools from tiny to ample.
 class Models {
@@ -39,7 +40,7 @@ class Models {
         options.threads = threads;
         options.pool = PoolSize::kGiven;
         options.num_blocks = blocks;
-        options.max_logit_rows = 16;
+        options.max_logit_rows = 16 + kMostDraft;
         models_.push_back(LoadOrFail(path, options));
       }
     }
@@ -116,14 +117,17 @@ void RunWorkload(Models& models) {
   model.cache().pool().DropCached();
   LogitsRecord logits;
   EngineLoopOptions options{.max_requests = *rc::gen::inRange<std::int64_t>(3, 16),
-                            .max_batch_tokens = *rc::gen::element<std::int64_t>(1, 7, 16, 33, 512)};
+                            .max_batch_tokens = *rc::gen::element<std::int64_t>(1, 7, 16, 33, 512),
+                            .max_draft_tokens = *rc::gen::element<std::int64_t>(0, 1, 4, 20),
+                            .draft_row_cost = 0.05};
   options.on_logits = [&](std::uint64_t request, int choice, std::span<float> row) {
     logits.Take(request, choice, row);
   };
   const auto loop = EngineLoop::Create(model, options);
   RC_ASSERT(loop.has_value());
   RC_LOG() << model.plan().num_blocks << " blocks, " << model.options().threads << " threads, "
-           << options.max_requests << " requests, " << options.max_batch_tokens << " rows a step\n";
+           << options.max_requests << " requests, " << options.max_batch_tokens << " rows a step, "
+           << options.max_draft_tokens << " drafted\n";
   std::vector<Submitted> all;
   const int events = *rc::gen::inRange(1, 30);
   for (int i = 0; i < events; ++i) {

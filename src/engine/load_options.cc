@@ -11,6 +11,7 @@ namespace folio {
 namespace {
 
 constexpr std::int64_t kMostRequests = std::int64_t{1} << 20;
+constexpr std::int64_t kMostDraft = 256;
 
 Status CheckWhole(std::string name, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value >= least && value <= most) return {};
@@ -35,6 +36,7 @@ Result<LoadOptions> LoadOptionsOf(const EngineOptions& options) {
   }
   for (const Status& checked :
        {CheckWhole("--max-requests", options.max_requests, 1, kMostRequests),
+        CheckWhole("--max-draft-tokens", options.max_draft_tokens, 0, kMostDraft),
         CheckWhole("--max-queue", options.max_queue, 1, kMost),
         CheckWhole("contexts", options.contexts, 0, kMost)}) {
     if (!checked) return std::unexpected(checked.error());
@@ -46,7 +48,8 @@ Result<LoadOptions> LoadOptionsOf(const EngineOptions& options) {
                      .kv_type = *kv_type,
                      .numerics = *numerics,
                      .max_batch_tokens = options.max_batch_tokens,
-                     .max_logit_rows = options.max_requests,
+                     .max_logit_rows = options.max_requests + options.max_draft_tokens,
+                     .max_drafters = options.max_draft_tokens > 0 ? options.max_requests : 0,
                      .pool = options.contexts > 0 ? PoolSize::kContexts : PoolSize::kBudget,
                      .pool_contexts = options.contexts,
                      .prefix_cache = options.prefix_cache,

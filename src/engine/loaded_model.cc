@@ -9,6 +9,7 @@
 #include "engine/model_digest.h"
 #include "engine/numerics_name.h"
 #include "kvcache/kv_spec.h"
+#include "sampling/drafter.h"
 
 namespace folio {
 namespace {
@@ -121,7 +122,9 @@ Status LoadedModel::PlanParts() {
        .weights_bytes = *weights,
        .program_bytes =
            kProgramBytes + static_cast<std::uint64_t>(config_.vocab) * kBytesPerVocabularyToken,
-       .fixed_index_bytes = options_.prompt_log_bytes + options_.trace_events * sizeof(Event),
+       .fixed_index_bytes = options_.prompt_log_bytes + options_.trace_events * sizeof(Event) +
+                            static_cast<std::uint64_t>(options_.max_drafters) *
+                                Drafter::Bytes(config_.context_length),
        .workspace_bytes = [this](std::int64_t context) { return WorkspaceBytes(context); }},
       layout_);
   if (!plan) return std::unexpected(plan.error());

@@ -41,6 +41,7 @@ struct LoadOptions {
   Numerics numerics = Numerics::kInt16;
   std::int64_t max_batch_tokens = 512;  // rows of one forward pass
   std::int64_t max_logit_rows = 1;      // rows whose logits are kept at a time
+  std::int64_t max_drafters = 0;        // replies that are drafted at a time
   PoolSize pool = PoolSize::kContexts;
   std::int64_t pool_contexts = 1;  // of PoolSize::kContexts
   std::int64_t num_blocks = 0;     // of PoolSize::kGiven

@@ -72,9 +72,9 @@ Status Session::Compute(std::span<const TokenId> tokens, bool last, float* all_l
   const BatchChunk chunk{.blocks = &blocks_,
                          .tokens = tokens,
                          .first = static_cast<std::int64_t>(tokens_.size()),
-                         .logits = all_logits != nullptr ? LogitsOf::kAllRows
-                                   : last                ? LogitsOf::kLastRow
-                                                         : LogitsOf::kNoRow};
+                         .logit_rows = all_logits != nullptr ? rows
+                                       : last                ? 1
+                                                             : 0};
   runner_.Run({&chunk, 1}, all_logits != nullptr ? all_logits : logits_.data());
   if (last && all_logits != nullptr) {
     const float* row = all_logits + static_cast<std::size_t>(rows - 1) * vocab;

@@ -13,6 +13,7 @@ struct Avx2 {
   // Rows of a register tile: of 16 registers, 8 dot products, two weights, one activation.
   static constexpr int kMicroRows = 4;
   static constexpr int kUnrolledPairs = 1;
+  static constexpr int kFewRows = 4;
 
   static Int Zero() { return _mm256_setzero_si256(); }
   static Int Set8(int value) { return _mm256_set1_epi8(static_cast<char>(value)); }

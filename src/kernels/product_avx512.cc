@@ -16,6 +16,8 @@ struct Avx512 {
   // Rows of a register tile: 16 dot products, two weights, one activation.
   static constexpr int kMicroRows = 8;
   static constexpr int kUnrolledPairs = 16;
+  // Rows whose sums and dot products are in registers while weights stream by.
+  static constexpr int kFewRows = 8;
 
   static Int Zero() { return _mm512_setzero_si512(); }
   static Int Set8(int value) { return _mm512_set1_epi8(static_cast<char>(value)); }

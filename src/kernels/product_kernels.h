@@ -4,7 +4,8 @@
 // Two ways through a quantised matrix, of the same bits:
 //
 //   few rows   weights go from memory to registers and are used at once: what limits it is reading
-//              them, so what to read soon is prefetched at two distances.
+//              them, so what to read soon is prefetched at two distances. Up to V::kFewRows rows,
+//              as many as have their sums in registers, or twice as many in two goes at each strip.
 //   many rows  a slab (8 blocks of k, two registers of output rows) is unpacked once into the first
 //              cache and multiplied with every row of the slice; partial sums wait in a buffer.
 #ifndef FOLIO_KERNELS_PRODUCT_KERNELS_H_
@@ -20,8 +21,6 @@
 
 namespace folio {
 
-// Slices of up to this many rows go the way of few rows.
-constexpr int kFewRows = 4;
 constexpr int kSlabBlocks = 8;
 constexpr int kSlabVectors = 2;
 
@@ -106,42 +105,62 @@ template <class V>
   }
 }
 
+// One strip times the kRows rows of the tile that starts at `row`.
 template <class V, GgmlType kType, int kRows>
-void MultiplyFewRows(const ProductSlice& slice) {
+void MultiplyStripByTile(const ProductSlice& slice, std::int64_t strip, std::int64_t row) {
   constexpr PackedFormat kFormat = *FindPackedFormat(kType);
   constexpr int kParts = kLanes / V::kWidth;
   const std::int64_t units = slice.k / (kFormat.unit_blocks * kBlockElements);
   const ActivationTile tile =
-      LocateTile(slice.activations, slice.rows, slice.k / kBlockElements, slice.row_begin);
+      LocateTile(slice.activations, slice.rows, slice.k / kBlockElements, row);
+  const std::byte* packed = slice.strips + strip * slice.strip_bytes;
+  typename V::Float acc[kParts][kRows];
+  for (auto& part : acc) {
+    for (auto& sum : part) sum = V::ZeroFloat();
+  }
+  for (std::int64_t unit = 0; unit < units; ++unit) {
+    const std::byte* head = packed + HeadOffset(kFormat, unit);
+    const std::byte* body = packed + BodyOffset(kFormat, unit);
+    UnitScales<V, kType> scales[kParts];
+    for (int part = 0; part < kParts; ++part) scales[part].Load(head, body, part * V::kWidth);
+    constexpr int kBlockShare = UnitBytes(kFormat) / kFormat.unit_blocks;
+    for (int block = 0; block < kFormat.unit_blocks; ++block) {
+      PrefetchAhead<V>(packed + unit * UnitBytes(kFormat) + block * kBlockShare, kBlockShare);
+      const std::byte* record = body + kFormat.scale_bytes + block * BlockBytes(kFormat);
+      const std::int64_t at = (unit * kFormat.unit_blocks + block) * kRows;
+      Unroll<kParts>([&](auto part) __attribute__((always_inline)) {
+        constexpr int kPart = decltype(part)::value;
+        AddBlock<V, kType, kRows>(record, kPart * V::kWidth, scales[kPart].scales[block],
+                                  scales[kPart].minima[kFormat.has_minimum ? block : 0],
+                                  tile.values + at * 32, tile.factors + at, acc[kPart]);
+      });
+    }
+  }
+  const std::int64_t outputs = slice.n - strip * kLanes;
+  for (int i = 0; i < kRows; ++i) {
+    float* y = slice.y + (row + i) * slice.ldy + strip * kLanes;
+    for (int part = 0; part < kParts; ++part)
+      StoreLanes<V>(y, part * V::kWidth, outputs, acc[part][i]);
+  }
+}
+
+// One strip times the tile that starts at `row`, of 1 to kMost rows.
+template <class V, GgmlType kType, int kMost>
+void MultiplyStripByRows(const ProductSlice& slice, std::int64_t strip, std::int64_t row,
+                         std::int64_t rows) {
+  if constexpr (kMost > 1) {
+    if (rows < kMost) return MultiplyStripByRows<V, kType, kMost - 1>(slice, strip, row, rows);
+  }
+  MultiplyStripByTile<V, kType, kMost>(slice, strip, row);
+}
+
+template <class V, GgmlType kType>
+void MultiplyFewRows(const ProductSlice& slice) {
   for (std::int64_t strip = slice.strip_begin; strip < slice.strip_end; ++strip) {
-    const std::byte* packed = slice.strips + strip * slice.strip_bytes;
-    typename V::Float acc[kParts][kRows];
-    for (auto& part : acc) {
-      for (auto& row : part) row = V::ZeroFloat();
-    }
-    for (std::int64_t unit = 0; unit < units; ++unit) {
-      const std::byte* head = packed + HeadOffset(kFormat, unit);
-      const std::byte* body = packed + BodyOffset(kFormat, unit);
-      UnitScales<V, kType> scales[kParts];
-      for (int part = 0; part < kParts; ++part) scales[part].Load(head, body, part * V::kWidth);
-      constexpr int kBlockShare = UnitBytes(kFormat) / kFormat.unit_blocks;
-      for (int block = 0; block < kFormat.unit_blocks; ++block) {
-        PrefetchAhead<V>(packed + unit * UnitBytes(kFormat) + block * kBlockShare, kBlockShare);
-        const std::byte* record = body + kFormat.scale_bytes + block * BlockBytes(kFormat);
-        const std::int64_t at = (unit * kFormat.unit_blocks + block) * kRows;
-        Unroll<kParts>([&](auto part) __attribute__((always_inline)) {
-          constexpr int kPart = decltype(part)::value;
-          AddBlock<V, kType, kRows>(record, kPart * V::kWidth, scales[kPart].scales[block],
-                                    scales[kPart].minima[kFormat.has_minimum ? block : 0],
-                                    tile.values + at * 32, tile.factors + at, acc[kPart]);
-        });
-      }
-    }
-    const std::int64_t outputs = slice.n - strip * kLanes;
-    for (int row = 0; row < kRows; ++row) {
-      float* y = slice.y + (slice.row_begin + row) * slice.ldy + strip * kLanes;
-      for (int part = 0; part < kParts; ++part)
-        StoreLanes<V>(y, part * V::kWidth, outputs, acc[part][row]);
+    for (std::int64_t row = slice.row_begin; row < slice.row_end; row += kTileRows) {
+      const std::int64_t left = slice.row_end - row;
+      MultiplyStripByRows<V, kType, V::kFewRows>(slice, strip, row,
+                                                 left < kTileRows ? left : kTileRows);
     }
   }
 }
@@ -335,18 +354,11 @@ void MultiplyManyRows(const ProductSlice& slice) {
 
 template <class V, GgmlType kType>
 void MultiplyQuantised(const ProductSlice& slice) {
-  switch (slice.row_end - slice.row_begin) {
-    case 1:
-      return MultiplyFewRows<V, kType, 1>(slice);
-    case 2:
-      return MultiplyFewRows<V, kType, 2>(slice);
-    case 3:
-      return MultiplyFewRows<V, kType, 3>(slice);
-    case 4:
-      return MultiplyFewRows<V, kType, 4>(slice);
-    default:
-      return MultiplyManyRows<V, kType>(slice);
-  }
+  const std::int64_t rows = slice.row_end - slice.row_begin;
+  // A second tile finds the strip in the first cache.
+  constexpr int kMost = V::kFewRows == kTileRows ? 2 * kTileRows : V::kFewRows;
+  if (rows <= kMost) return MultiplyFewRows<V, kType>(slice);
+  return MultiplyManyRows<V, kType>(slice);
 }
 
 // ---- Float weights ----

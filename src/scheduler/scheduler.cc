@@ -90,6 +90,19 @@ void Scheduler::ScheduleDecodes(Step& step) {
   }
 }
 
+// Rows of the draft that fit into `rows_left` beside a row of each running sequence, and into
+// blocks that nobody else will miss in this step.
+std::int64_t Scheduler::DraftRows(const Sequence& sequence, std::int64_t rows_left) const {
+  if (sequence.draft.empty() || sequence.remaining() != 1) return 0;
+  const std::int64_t rows =
+      std::min(static_cast<std::int64_t>(sequence.draft.size()), rows_left - num_running());
+  if (rows <= 0) return 0;
+  const std::int64_t needed = cache_->BlocksNeeded(sequence.blocks, 1 + rows);
+  const std::int64_t plain = cache_->BlocksNeeded(sequence.blocks, 1);
+  const bool spare = needed + num_running() * cache_->num_groups() <= cache_->pool().num_free();
+  return needed == plain || spare ? rows : 0;
+}
+
 void Scheduler::SchedulePrompts(Step& step) {
   for (std::size_t i = 0; i < running_.size() && step.rows < options_.max_batch_tokens; ++i) {
     Sequence& sequence = *running_[i];
@@ -162,10 +175,12 @@ bool Scheduler::WaitsInFlight(Sequence& sequence) {
 
 void Scheduler::ScheduleChunk(Sequence& sequence, Step& step) {
   Chunk chunk{.sequence = &sequence, .first = sequence.blocks.computed};
-  chunk.rows = std::min(sequence.remaining(), options_.max_batch_tokens - step.rows);
+  chunk.draft_rows = DraftRows(sequence, options_.max_batch_tokens - step.rows);
+  chunk.rows =
+      std::min(sequence.remaining() + chunk.draft_rows, options_.max_batch_tokens - step.rows);
   if (!AllocateByPreempting(sequence, chunk.rows, chunk.changes, step)) return;
   chunk.stored_rows = std::clamp<std::int64_t>(sequence.blocks.stored - chunk.first, 0, chunk.rows);
-  chunk.last = chunk.first + chunk.rows == sequence.chain.size();
+  chunk.last = chunk.first + chunk.rows - chunk.draft_rows == sequence.chain.size();
   step.rows += chunk.rows;
   ForEachClaim(chunk, [&](const BlockHash& hash) { in_flight_.emplace(hash, sequence.id); });
   step.chunks.push_back(std::move(chunk));
@@ -206,6 +221,7 @@ void Scheduler::Preempt(Sequence& sequence, Step& step) {
 
 void Scheduler::StopRunning(Sequence& sequence, Step* step) {
   sequence.state = SequenceState::kWaiting;
+  sequence.draft.clear();
   reserved_ -= sequence.choices - 1;
   std::erase(running_, &sequence);
   if (step == nullptr) return;
@@ -231,11 +247,16 @@ void Scheduler::Computed(const Chunk& chunk) {
                 .a = chunk.first,
                 .b = chunk.rows,
                 .type = EventType::kChunk});
-  cache_->Advance(chunk.sequence->blocks, chunk.sequence->chain, chunk.first + chunk.rows);
+  cache_->Advance(chunk.sequence->blocks, chunk.sequence->chain,
+                  chunk.first + chunk.rows - chunk.draft_rows);
 }
 
 void Scheduler::Append(Sequence& sequence, std::int32_t token) {
   sequence.chain.Append({&token, 1}, RowKind::kGenerated);
+}
+
+void Scheduler::Accept(Sequence& sequence, std::int64_t count) {
+  cache_->Advance(sequence.blocks, sequence.chain, sequence.blocks.computed + count);
 }
 
 Sequence* Scheduler::Fork(Sequence& parent, SequenceId id) {

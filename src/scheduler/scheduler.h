@@ -8,6 +8,9 @@
 //   - A sequence whose next block another one computes in this very step waits for it, and takes it
 //     from the cache in the next. Such a claim lives for one step only, so nothing can be left
 //     waiting for a sequence that was cancelled, preempted or failed.
+//   - A decode may bring a draft: rows that are verified beside it, never at another's cost in
+//   blocks
+//     or rows.
 //   - When blocks run out, the sequence of the last rank gives up all of its own and waits again;
 //   it
 //     resumes from what the cache still has of them.
@@ -44,7 +47,9 @@ struct Chunk {
   std::int64_t rows = 0;
   // Leading rows whose keys and values are stored already: only their queries are computed.
   std::int64_t stored_rows = 0;
-  bool last = false;     // reaches the end of the chain: its last row's logits are wanted
+  // The last rows, so many, are of the sequence's draft and not of its chain.
+  std::int64_t draft_rows = 0;
+  bool last = false;     // reaches the end of the chain: logits are wanted from its last row on
   BlockChanges changes;  // to be made true in storage before the step computes
 };
 
@@ -75,6 +80,8 @@ class Scheduler {
 
   // A sequence whose last token is computed goes on.
   void Append(Sequence& sequence, std::int32_t token);
+  // The first `count` tokens of the draft were verified: they are computed, and appended by now.
+  void Accept(Sequence& sequence, std::int64_t count);
   // A running sequence with the same tokens, sharing all blocks. Its place was kept by `choices` of
   // `parent`, which falls by one.
   Sequence* Fork(Sequence& parent, SequenceId id);
@@ -111,6 +118,7 @@ class Scheduler {
   std::int64_t TakeHits(Sequence& sequence);
   bool WaitsInFlight(Sequence& sequence);
   void ScheduleChunk(Sequence& sequence, Step& step);
+  std::int64_t DraftRows(const Sequence& sequence, std::int64_t rows_left) const;
   template <typename Visit>
   void ForEachClaim(const Chunk& chunk, const Visit& visit) const;
   // False if the sequence was preempted itself for want of blocks.

@@ -40,6 +40,12 @@ RC_GTEST_PROP(SchedulerProperty, EverySequenceGetsWhatItWouldGetAlone, ()) {
   }
   SchedulerRig rig(pool, {.max_batch_tokens = *rc::gen::inRange<std::int64_t>(1, 24),
                           .max_running = *rc::gen::inRange<std::int64_t>(1, 10)});
+  if (*rc::gen::arbitrary<bool>()) {
+    rig.drafts = [](const Sequence&) {
+      return SchedulerRig::Draft{.right = *rc::gen::inRange<std::int64_t>(0, 9),
+                                 .wrong = *rc::gen::inRange<std::int64_t>(0, 5)};
+    };
+  }
   const std::int64_t longest = rig.scheduler.LongestSequence();
   RC_PRE(longest >= 4);
 

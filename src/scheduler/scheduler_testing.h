@@ -3,7 +3,9 @@
 #ifndef FOLIO_SCHEDULER_SCHEDULER_TESTING_H_
 #define FOLIO_SCHEDULER_SCHEDULER_TESTING_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +37,7 @@ struct RanChunk {
   std::int64_t first = 0;
   std::int64_t rows = 0;
   std::int64_t stored_rows = 0;
+  std::int64_t draft_rows = 0;
   BlockChanges changes;
 };
 
@@ -72,6 +75,7 @@ class SchedulerRig {
   // One step. Sequences that have all their tokens leave with their chain in `finished`.
   std::vector<RanChunk> Run() {
     now_ns += step_ns;
+    if (drafts) ProposeDrafts();
     const Step step = scheduler.Schedule(now_ns);
     std::vector<RanChunk> ran;
     std::int64_t rows = 0;
@@ -81,6 +85,7 @@ class SchedulerRig {
                      .first = chunk.first,
                      .rows = chunk.rows,
                      .stored_rows = chunk.stored_rows,
+                     .draft_rows = chunk.draft_rows,
                      .changes = chunk.changes});
       rows_computed += chunk.rows;
       rows_of[chunk.sequence->id] += chunk.rows;
@@ -88,7 +93,7 @@ class SchedulerRig {
     }
     rows_add_up = rows_add_up && rows == step.rows;
     for (const Chunk& chunk : step.chunks) {
-      if (chunk.last) Draw(*chunk.sequence);
+      if (chunk.last) Draw(*chunk.sequence, chunk.draft_rows);
     }
     return ran;
   }
@@ -115,12 +120,34 @@ class SchedulerRig {
   std::int64_t now_ns = 0;
   std::int64_t step_ns = 1'000'000;
   std::int64_t rows_computed = 0;
-  bool rows_add_up = true;  // every step's rows were those of its chunks
+  // A draft for each decode, if given: `right` tokens that will be drawn, then `wrong` others.
+  struct Draft {
+    std::int64_t right = 0;
+    std::int64_t wrong = 0;
+  };
+  std::function<Draft(const Sequence& sequence)> drafts;
+  std::int64_t accepted = 0;  // tokens of drafts
+  bool rows_add_up = true;    // every step's rows were those of its chunks
   std::map<SequenceId, std::int64_t> rows_of;
   std::map<SequenceId, std::vector<std::int32_t>> finished;
 
  private:
-  void Draw(Sequence& sequence) {
+  void ProposeDrafts() {
+    for (Sequence* const sequence : scheduler.running()) {
+      sequence->draft.clear();
+      if (sequence->remaining() != 1 || choices_.contains(sequence->id)) continue;
+      const Draft draft = drafts(*sequence);
+      const std::int64_t most = wanted_[sequence->id] - sequence->chain.size() - 1;
+      std::vector<std::int32_t> text(sequence->chain.tokens().begin(),
+                                     sequence->chain.tokens().end());
+      for (std::int64_t i = 0; i < std::min(most, draft.right + draft.wrong); ++i) {
+        text.push_back(NextToken(text) + (i < draft.right ? 0 : 1));
+        sequence->draft.push_back(text.back());
+      }
+    }
+  }
+
+  void Draw(Sequence& sequence, std::int64_t draft_rows) {
     const SequenceId id = sequence.id;
     for (int i = 1; choices_.contains(id) && i < choices_[id]; ++i) {
       const SequenceId fork = id + static_cast<SequenceId>(i);
@@ -130,10 +157,18 @@ class SchedulerRig {
       Grow(other, NextToken(other.chain.tokens()) + i);
     }
     choices_.erase(id);
-    Grow(sequence, NextToken(sequence.chain.tokens()));
+    Grow(sequence, NextToken(sequence.chain.tokens()), draft_rows);
   }
 
-  void Grow(Sequence& sequence, std::int32_t token) {
+  void Grow(Sequence& sequence, std::int32_t token, std::int64_t draft_rows = 0) {
+    std::int64_t right = 0;
+    for (; right < draft_rows && sequence.draft[static_cast<std::size_t>(right)] == token;
+         ++right) {
+      scheduler.Append(sequence, token);
+      token = NextToken(sequence.chain.tokens());
+    }
+    scheduler.Accept(sequence, right);
+    accepted += right;
     if (sequence.chain.size() < wanted_[sequence.id]) scheduler.Append(sequence, token);
     if (sequence.chain.size() < wanted_[sequence.id]) return;
     const auto tokens = sequence.chain.tokens();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "kvcache/kv_cache_manager.h"
 #include "kvcache/token_chain.h"
@@ -22,6 +23,8 @@ struct Sequence {
 
   SequenceId id;
   TokenChain chain;  // prompt, then what was generated
+  // Tokens that may follow, to be verified beside the next decode; set between two steps.
+  std::vector<std::int32_t> draft;
   SequenceBlocks blocks;
   SequenceState state = SequenceState::kWaiting;
   int priority = 0;                // higher runs sooner

@@ -24,10 +24,11 @@ enum class EventType : std::uint8_t {
   kPreempted,       // a request gave up its blocks; a = tokens it had computed
   kResumed,         // a preempted request runs again; a = tokens it has, b = tokens still cached
   kPrompted,        // a prompt is computed; a = prompt tokens, b = tokens of it found in the cache
+  kDrafted,         // a draft was verified; a = tokens proposed, b = tokens accepted
   kFinished,        // a = tokens generated, b = FinishReason
   kMissed,          // the prompt's longest match ended; a = tokens matched, b = prompt tokens
 };
-inline constexpr int kEventTypes = 14;
+inline constexpr int kEventTypes = 15;
 
 std::string_view EventTypeName(EventType type);  // "scheduled", "shared_in_flight"
 

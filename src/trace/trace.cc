@@ -6,9 +6,9 @@ namespace folio {
 
 std::string_view EventTypeName(EventType type) {
   static constexpr std::array<std::string_view, kEventTypes> kNames = {
-      "scheduled", "chunk",    "block_allocated", "hit",    "shared_in_flight",
-      "published", "freed",    "evicted",         "copied", "preempted",
-      "resumed",   "prompted", "finished",        "missed"};
+      "scheduled", "chunk",    "block_allocated", "hit",      "shared_in_flight",
+      "published", "freed",    "evicted",         "copied",   "preempted",
+      "resumed",   "prompted", "drafted",         "finished", "missed"};
   return kNames[static_cast<std::size_t>(type)];
 }
 

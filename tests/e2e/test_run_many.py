@@ -42,7 +42,9 @@ def test_what_one_computes_the_others_find(folio, smollm2):
     for reply in (first, second, third):
         usage = reply["usage"]
         assert usage["cached_tokens"] == reply["cached_tokens"]
-        assert usage["computed_tokens"] == usage["prompt_tokens"] - usage["cached_tokens"] + usage["generated_tokens"] - 1
+        refused = usage["drafted_tokens"] - usage["accepted_tokens"]
+        assert usage["computed_tokens"] == (usage["prompt_tokens"] - usage["cached_tokens"]
+                                            + usage["generated_tokens"] - 1 + refused)
 
 
 def test_without_the_prefix_cache_nothing_is_found(folio, smollm2):
@@ -133,3 +135,13 @@ def test_show_cache_of_one_prompt(folio, smollm2):
     assert answer["completion_tokens"] == 12 and answer["cache"]["cause"] == "first_seen" and answer["usage"]["generated_tokens"] == 12
     assert answer["pool"]["blocks"]["total"] == answer["pool"]["context"] // 16
     assert "replies" not in answer
+
+
+def test_drafts_change_the_time_of_a_reply_and_nothing_else(folio, smollm2):
+    prompt = "Say this twice: the cat sat on the mat, the dog sat on the log, and the frog sat on the bog."
+    for options in (["--temperature", 0], ["--temperature", 0.7, "--seed", 5]):
+        plain, drafted = (folio("run", smollm2, "--chat", "--prompt", prompt, "--max-tokens", 80, "--show-cache", "--json",
+                                "--max-draft-tokens", most, *options).json() for most in (0, 15))
+        assert plain["text"] == drafted["text"] and plain["tokens"] == drafted["tokens"]
+        assert plain["usage"]["drafted_tokens"] == 0
+        assert drafted["usage"]["accepted_tokens"] <= drafted["usage"]["drafted_tokens"]
