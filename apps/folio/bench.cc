@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "folio/options.h"
 #include "folio/output.h"
 #include "folio/progress_bar.h"
+#include "kernels/machine_limits.h"
 #include "sampling/sampler.h"
 
 namespace folio {
@@ -29,6 +31,7 @@ struct BenchArgs {
   std::int64_t generate = 128;
   std::int64_t batch = 1;
   std::int64_t repeat = 5;
+  bool limits = false;
   ServingArgs serving;
   bool json = false;
 };
@@ -39,12 +42,29 @@ struct BenchResult {
   std::int64_t generate = 0;
   std::vector<double> tokens_per_second;  // one a repeat, sorted
   double bytes_per_token = 0;
+  double operations_per_token = 0;  // of products
+  // Of what the machine reads (decode) or multiplies (prefill) at most; nothing if not measured.
+  std::optional<double> share_of_limit;
 };
 
 double Seconds(const std::function<Status()>& work, Status& status) {
   const auto start = std::chrono::steady_clock::now();
   status = work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Multiply-adds of a row's products, two operations each: of all matrices but the last, which only
+// the prompt's last row meets.
+double OperationsOfARow(const ModelWeights& weights) {
+  double operations = 0;
+  for (const LayerWeights& layer : weights.layers) {
+    for (const PackedMatrix* matrix :
+         {&layer.q, &layer.k, &layer.v, &layer.attn_out, &layer.gate, &layer.up, &layer.down}) {
+      if (matrix->data == nullptr) continue;
+      operations += 2.0 * static_cast<double>(matrix->n) * static_cast<double>(matrix->k);
+    }
+  }
+  return operations;
 }
 
 // Bytes of weights that every forward pass reads: all matrices but the embedding, of which only
@@ -78,13 +98,17 @@ class Bench {
       results.push_back({.test = "prefill",
                          .prompt = args_.prompt,
                          .tokens_per_second = {},
-                         .bytes_per_token = PrefillBytes()});
+                         .bytes_per_token = PrefillBytes(),
+                         .operations_per_token = OperationsOfARow(model_.weights()),
+                         .share_of_limit = {}});
     }
     if (args_.generate > 0) {
       results.push_back({.test = "decode",
                          .generate = args_.generate,
                          .tokens_per_second = {},
-                         .bytes_per_token = DecodeBytes()});
+                         .bytes_per_token = DecodeBytes(),
+                         .operations_per_token = OperationsOfARow(model_.weights()),
+                         .share_of_limit = {}});
     }
     ProgressBar bar("measuring");
     for (std::int64_t i = -1; i < args_.repeat; ++i) {  // -1 is the warm-up
@@ -173,48 +197,83 @@ double Median(const std::vector<double>& sorted) {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+// Decode is held against reading, prefill against multiplying.
+void AddShares(const MachineLimits& limits, std::vector<BenchResult>& results) {
+  for (BenchResult& result : results) {
+    const double speed = Median(result.tokens_per_second);
+    result.share_of_limit = result.test == "decode"
+                                ? speed * result.bytes_per_token / limits.dram_bytes_per_s
+                                : speed * result.operations_per_token / limits.dot_op_per_s;
+  }
+}
+
 OutputJson AsJson(const LoadedModel& model, const BenchArgs& args,
+                  const std::optional<MachineLimits>& limits,
                   const std::vector<BenchResult>& results) {
   OutputJson document;
   document["machine"] = {{"cpu", CpuName()}, {"cores", NumCores()}};
+  if (limits) {
+    document["machine"]["limits"] = {{"dram_bytes_per_s", limits->dram_bytes_per_s},
+                                     {"fma_flop_per_s", limits->fma_flop_per_s},
+                                     {"dot16_op_per_s", limits->dot_op_per_s}};
+  }
   document["model"] = model.file().path();
   document["numerics"] = std::string(NumericsName(model.options().numerics));
   document["kv_type"] = std::string(KvTypeName(model.options().kv_type));
   document["repeat"] = args.repeat;
   document["results"] = OutputJson::array();
   for (const BenchResult& result : results) {
-    document["results"].push_back(OutputJson{{"test", result.test},
-                                             {"prompt", result.prompt},
-                                             {"depth", args.depth},
-                                             {"generate", result.generate},
-                                             {"batch", args.batch},
-                                             {"threads", model.options().threads},
-                                             {"isa", std::string(IsaName(model.isa()))},
-                                             {"tokens_per_s",
-                                              {{"median", Median(result.tokens_per_second)},
-                                               {"min", result.tokens_per_second.front()},
-                                               {"max", result.tokens_per_second.back()}}},
-                                             {"bytes_per_token", result.bytes_per_token},
-                                             {"share_of_limit", nullptr}});
+    document["results"].push_back(
+        OutputJson{{"test", result.test},
+                   {"prompt", result.prompt},
+                   {"depth", args.depth},
+                   {"generate", result.generate},
+                   {"batch", args.batch},
+                   {"threads", model.options().threads},
+                   {"isa", std::string(IsaName(model.isa()))},
+                   {"tokens_per_s",
+                    {{"median", Median(result.tokens_per_second)},
+                     {"min", result.tokens_per_second.front()},
+                     {"max", result.tokens_per_second.back()}}},
+                   {"bytes_per_token", result.bytes_per_token},
+                   {"operations_per_token", result.operations_per_token},
+                   {"share_of_limit",
+                    result.share_of_limit ? OutputJson(*result.share_of_limit) : OutputJson()}});
   }
   return document;
 }
 
+std::string LimitsText(const MachineLimits& limits) {
+  std::array<char, 160> line{};
+  std::snprintf(line.data(), line.size(),
+                "limits: read %.1f GB/s, FMA %.0f GFLOP/s, 16-bit dot products %.0f GOP/s\n",
+                1e-9 * limits.dram_bytes_per_s, 1e-9 * limits.fma_flop_per_s,
+                1e-9 * limits.dot_op_per_s);
+  return line.data();
+}
+
 std::string AsText(const LoadedModel& model, const BenchArgs& args,
+                   const std::optional<MachineLimits>& limits,
                    const std::vector<BenchResult>& results) {
   std::string text = CpuName() + ", " + std::string(IsaName(model.isa())) + ", threads " +
                      std::to_string(model.options().threads) + ", numerics " +
                      std::string(NumericsName(model.options().numerics)) + "\n" +
-                     model.file().path() + "\n" +
-                     "TEST      TOKENS   DEPTH   TOKENS/S (median)      MIN      MAX\n";
+                     model.file().path() + "\n" + (limits ? LimitsText(*limits) : "") +
+                     "TEST      TOKENS   DEPTH   TOKENS/S (median)      MIN      MAX" +
+                     (limits ? "  OF LIMIT\n" : "\n");
   for (const BenchResult& result : results) {
     const std::int64_t tokens = result.prompt + result.generate;
     std::array<char, 160> line{};
-    std::snprintf(line.data(), line.size(), "%-8s  %6lld  %6lld  %18.2f %8.2f %8.2f\n",
+    std::snprintf(line.data(), line.size(), "%-8s  %6lld  %6lld  %18.2f %8.2f %8.2f",
                   result.test.c_str(), static_cast<long long>(tokens),
                   static_cast<long long>(args.depth), Median(result.tokens_per_second),
                   result.tokens_per_second.front(), result.tokens_per_second.back());
     text += line.data();
+    if (result.share_of_limit) {
+      std::snprintf(line.data(), line.size(), "  %6.0f %%", 100 * *result.share_of_limit);
+      text += line.data();
+    }
+    text += "\n";
   }
   return text;
 }
@@ -238,10 +297,17 @@ Status RunBench(BenchArgs& args) {
     (*model)->weights().packing.Finish((*model)->pool(),
                                        [&bar](double fraction) { bar.Update(fraction); });
   }
-  const auto results = Bench(**model, args).Run();
+  std::optional<MachineLimits> limits;
+  if (args.limits) {
+    Result<MachineLimits> measured = MeasureMachineLimits((*model)->isa(), (*model)->pool());
+    if (!measured) return std::unexpected(measured.error());
+    limits = *measured;
+  }
+  auto results = Bench(**model, args).Run();
   if (!results) return std::unexpected(results.error());
-  return args.json ? WriteJson(AsJson(**model, args, *results))
-                   : WriteOutput(AsText(**model, args, *results));
+  if (limits) AddShares(*limits, *results);
+  return args.json ? WriteJson(AsJson(**model, args, limits, *results))
+                   : WriteOutput(AsText(**model, args, limits, *results));
 }
 
 }  // namespace
@@ -260,6 +326,9 @@ void AddBench(CLI::App& app, Action& action) {
   AddWhole(*command, "--batch", args->batch, 1, 4096, "sequences at a time (default: 1)");
   AddWhole(*command, "--repeat", args->repeat, 1, 1000,
            "measurements after one warm-up (default: 5)");
+  command->add_flag("--limits", args->limits,
+                    "also measure what the machine can do, and each test's share of it: of reading "
+                    "memory (decode), of multiplying (prefill)");
   command->add_flag("--json", args->json, "print one JSON document");
   AddServingArgs(*command, args->serving);
   AddEngineArgs(*command, args->engine);

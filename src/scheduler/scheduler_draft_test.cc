@@ -11,8 +11,6 @@
 namespace folio {
 namespace {
 
-using testing::ElementsAre;
-
 std::vector<std::int32_t> Alone(std::vector<std::int32_t> tokens, std::int64_t generate) {
   for (std::int64_t i = 0; i < generate; ++i) tokens.push_back(NextToken(tokens));
   return tokens;

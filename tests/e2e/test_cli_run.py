@@ -196,7 +196,7 @@ def test_bench_has_the_contracts_fields(folio, smollm2):
     assert [result["test"] for result in answer["results"]] == ["prefill", "decode"]
     for result in answer["results"]:
         assert set(result) == {"test", "prompt", "depth", "generate", "batch", "threads", "isa", "tokens_per_s",
-                               "bytes_per_token", "share_of_limit"}
+                               "bytes_per_token", "operations_per_token", "share_of_limit"}
         speed = result["tokens_per_s"]
         assert 0 < speed["min"] <= speed["median"] <= speed["max"]
         assert (result["depth"], result["batch"], result["threads"]) == (16, 1, 1) and result["share_of_limit"] is None
