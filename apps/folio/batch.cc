@@ -143,28 +143,27 @@ Status RunBatch(const BatchArgs& args) {
 
 }  // namespace
 
-void AddBatch(CLI::App& app, Action& action) {
+void AddBatch(const Command& folio) {
   auto args = std::make_shared<BatchArgs>();
-  CLI::App* command =
-      app.add_subcommand("batch", "answers a file of requests in the OpenAI batch format; resumes");
-  command->add_option("IN", args->input, "requests: {custom_id, method, url, body} a line")
-      ->required();
-  AddModelArg(*command, args->engine.model);
+  const Command command =
+      folio.AddCommand("batch", "answers a file of requests in the OpenAI batch format; resumes");
+  command.AddText("IN", args->input, "requests: {custom_id, method, url, body} a line").Required();
+  AddModelArg(command, args->engine.model);
   command
-      ->add_option("--out", args->output,
-                   "records of what came of them, in the order in which they finish; those of an "
-                   "earlier run are kept and not done again, unless they failed")
-      ->type_name("FILE")
-      ->required();
-  AddWhole(*command, "--max-queue", args->max_queue, 1, 1023,
-           "requests that wait in memory beside those that run (default: 64)")
-      ->group("Engine");
-  command->add_flag("--json", args->json, "print the totals as one JSON document");
-  AddEngineArgs(*command, args->engine);
-  command->footer(
+      .AddText("--out", args->output,
+               "records of what came of them, in the order in which they finish; those of an "
+               "earlier run are kept and not done again, unless they failed")
+      .Takes("FILE")
+      .Required();
+  command.Group("Engine").AddWhole(
+      "--max-queue", args->max_queue, 1, 1023,
+      "requests that wait in memory beside those that run (default: 64)");
+  command.AddFlag("--json", args->json, "print the totals as one JSON document");
+  AddEngineArgs(command, args->engine);
+  command.SetFooter(
       "url is /v1/chat/completions or /v1/completions. A line that can't be run gets a record that "
       "says why, and the rest goes on: the exit code is 0 once every line has its record.");
-  command->callback([args, &action] { action = [args] { return RunBatch(*args); }; });
+  command.SetAction([args] { return RunBatch(*args); });
 }
 
 }  // namespace folio

@@ -312,27 +312,27 @@ Status RunBench(BenchArgs& args) {
 
 }  // namespace
 
-void AddBench(CLI::App& app, Action& action) {
+void AddBench(const Command& folio) {
   auto args = std::make_shared<BenchArgs>();
-  CLI::App* command = app.add_subcommand("bench", "speed of prefill and decode on this machine");
-  AddModelArg(*command, args->engine.model);
+  const Command command = folio.AddCommand("bench", "speed of prefill and decode on this machine");
+  AddModelArg(command, args->engine.model);
   constexpr std::int64_t kMost = 1 << 24;
-  AddWhole(*command, "--prompt", args->prompt, 0, kMost,
-           "tokens of the prefill test; 0 leaves it out (default: 512)");
-  AddWhole(*command, "--depth", args->depth, 0, kMost,
-           "tokens in the cache before each test (default: 0)");
-  AddWhole(*command, "--generate", args->generate, 0, kMost,
-           "tokens of the decode test; 0 leaves it out (default: 128)");
-  AddWhole(*command, "--batch", args->batch, 1, 4096, "sequences at a time (default: 1)");
-  AddWhole(*command, "--repeat", args->repeat, 1, 1000,
-           "measurements after one warm-up (default: 5)");
-  command->add_flag("--limits", args->limits,
-                    "also measure what the machine can do, and each test's share of it: of reading "
-                    "memory (decode), of multiplying (prefill)");
-  command->add_flag("--json", args->json, "print one JSON document");
-  AddServingArgs(*command, args->serving);
-  AddEngineArgs(*command, args->engine);
-  command->callback([args, &action] { action = [args] { return RunBench(*args); }; });
+  command.AddWhole("--prompt", args->prompt, 0, kMost,
+                   "tokens of the prefill test; 0 leaves it out (default: 512)");
+  command.AddWhole("--depth", args->depth, 0, kMost,
+                   "tokens in the cache before each test (default: 0)");
+  command.AddWhole("--generate", args->generate, 0, kMost,
+                   "tokens of the decode test; 0 leaves it out (default: 128)");
+  command.AddWhole("--batch", args->batch, 1, 4096, "sequences at a time (default: 1)");
+  command.AddWhole("--repeat", args->repeat, 1, 1000,
+                   "measurements after one warm-up (default: 5)");
+  command.AddFlag("--limits", args->limits,
+                  "also measure what the machine can do, and each test's share of it: of reading "
+                  "memory (decode), of multiplying (prefill)");
+  command.AddFlag("--json", args->json, "print one JSON document");
+  AddServingArgs(command, args->serving);
+  AddEngineArgs(command, args->engine);
+  command.SetAction([args] { return RunBench(*args); });
 }
 
 }  // namespace folio

@@ -134,24 +134,23 @@ std::string Format(const char* format, ...) {
   return text.data();
 }
 
-void AddServingArgs(CLI::App& app, ServingArgs& args) {
+void AddServingArgs(const Command& command, ServingArgs& args) {
   constexpr std::int64_t kMost = 1 << 20;
-  const auto group = [](CLI::Option* option) { option->group("Serving"); };
-  group(app.add_flag("--serving", args.serving,
-                     "many requests on one engine instead: shared prefixes, turns of agents, "
-                     "memory, costs"));
+  const Command group = command.Group("Serving");
+  group.AddFlag("--serving", args.serving,
+                "many requests on one engine instead: shared prefixes, turns of agents, "
+                "memory, costs");
   std::string names;
   for (const Scenario& scenario : kScenarios) {
     names += (names.empty() ? "" : ", ") + std::string(scenario.name);
   }
-  group(app.add_option("--scenario", args.scenario, "only this one: " + names));
-  group(AddWhole(app, "--requests", args.requests, 1, 4096,
-                 "that arrive together (default: 16 shared, 64 many and costs)"));
-  group(AddWhole(app, "--prefix", args.prefix, 16, kMost,
+  group.AddText("--scenario", args.scenario, "only this one: " + names);
+  group.AddWhole("--requests", args.requests, 1, 4096,
+                 "that arrive together (default: 16 shared, 64 many and costs)");
+  group.AddWhole("--prefix", args.prefix, 16, kMost,
                  "tokens that requests share (default: 2000 shared, 28000 agent, at most the "
-                 "context)"));
-  group(
-      AddWhole(app, "--turns", args.turns, 1, 1000, "of each conversation of agent (default: 10)"));
+                 "context)");
+  group.AddWhole("--turns", args.turns, 1, 1000, "of each conversation of agent (default: 10)");
 }
 
 Status RunServingBench(const EngineArgs& given, const ServingArgs& args, bool json) {

@@ -9,12 +9,12 @@
 #ifndef FOLIO_APPS_FOLIO_BENCH_SERVING_H_
 #define FOLIO_APPS_FOLIO_BENCH_SERVING_H_
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 
 #include "base/error.h"
 #include "folio/engine_args.h"
+#include "folio/options.h"
 
 namespace folio {
 
@@ -26,7 +26,7 @@ struct ServingArgs {
   std::int64_t turns = 10;    // of each conversation
 };
 
-void AddServingArgs(CLI::App& app, ServingArgs& args);
+void AddServingArgs(const Command& command, ServingArgs& args);
 
 // Prints what was measured, then fails if a count or the memory is not what it has to be. Times
 // never make it fail.

@@ -191,14 +191,14 @@ Status RunChat(const ChatArgs& args) {
 
 }  // namespace
 
-void AddChat(CLI::App& app, Action& action) {
+void AddChat(const Command& folio) {
   auto args = std::make_shared<ChatArgs>();
-  CLI::App* command = app.add_subcommand("chat", "talk with a model in the terminal");
-  AddModelArg(*command, args->engine.model);
-  command->add_option("--system", args->system, "a system message")->type_name("TEXT");
-  AddSamplingArgs(*command, args->sampling);
-  AddEngineArgs(*command, args->engine);
-  command->callback([args, &action] { action = [args] { return RunChat(*args); }; });
+  const Command command = folio.AddCommand("chat", "talk with a model in the terminal");
+  AddModelArg(command, args->engine.model);
+  command.AddText("--system", args->system, "a system message");
+  AddSamplingArgs(command, args->sampling);
+  AddEngineArgs(command, args->engine);
+  command.SetAction([args] { return RunChat(*args); });
 }
 
 }  // namespace folio

@@ -5,6 +5,8 @@
 #include <sstream>
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include "folio/bus_error.h"
 #include "folio/commands.h"
 #include "folio/output.h"
@@ -70,18 +72,19 @@ int RunCommandLine(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.failure_message([](const CLI::App*, const CLI::Error&) { return std::string(); });
   Action action;
-  AddChat(app, action);
-  AddRun(app, action);
-  AddBatch(app, action);
-  AddPull(app, action);
-  AddModels(app, action);
-  AddShow(app, action);
-  AddTokenize(app, action);
-  AddLogits(app, action);
-  AddPerplexity(app, action);
-  AddBench(app, action);
-  AddVerify(app, action);
-  AddLab(app, action);
+  const Command folio(app, action);
+  AddChat(folio);
+  AddRun(folio);
+  AddBatch(folio);
+  AddPull(folio);
+  AddModels(folio);
+  AddShow(folio);
+  AddTokenize(folio);
+  AddLogits(folio);
+  AddPerplexity(folio);
+  AddBench(folio);
+  AddVerify(folio);
+  AddLab(folio);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

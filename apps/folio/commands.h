@@ -1,29 +1,23 @@
-// The subcommands of `folio`: each adds itself to the command line and, when it is the one that was
-// asked for, leaves what there is to do in `action`.
+// The subcommands of `folio`: each adds itself, with what it does, to the command line.
 #ifndef FOLIO_APPS_FOLIO_COMMANDS_H_
 #define FOLIO_APPS_FOLIO_COMMANDS_H_
 
-#include <CLI/CLI.hpp>
-#include <functional>
-
-#include "base/error.h"
+#include "folio/options.h"
 
 namespace folio {
 
-using Action = std::function<Status()>;
-
-void AddBatch(CLI::App& app, Action& action);
-void AddBench(CLI::App& app, Action& action);
-void AddChat(CLI::App& app, Action& action);
-void AddLab(CLI::App& app, Action& action);
-void AddLogits(CLI::App& app, Action& action);
-void AddModels(CLI::App& app, Action& action);
-void AddPerplexity(CLI::App& app, Action& action);
-void AddPull(CLI::App& app, Action& action);
-void AddRun(CLI::App& app, Action& action);
-void AddShow(CLI::App& app, Action& action);
-void AddTokenize(CLI::App& app, Action& action);
-void AddVerify(CLI::App& app, Action& action);
+void AddBatch(const Command& folio);
+void AddBench(const Command& folio);
+void AddChat(const Command& folio);
+void AddLab(const Command& folio);
+void AddLogits(const Command& folio);
+void AddModels(const Command& folio);
+void AddPerplexity(const Command& folio);
+void AddPull(const Command& folio);
+void AddRun(const Command& folio);
+void AddShow(const Command& folio);
+void AddTokenize(const Command& folio);
+void AddVerify(const Command& folio);
 
 // The whole command line: parses, runs, reports an error as one line on stderr. Returns the exit
 // code of cli.md.

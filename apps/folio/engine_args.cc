@@ -10,40 +10,39 @@
 namespace folio {
 namespace {
 
-constexpr const char* kGroup = "Engine";
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
-void AddModelArg(CLI::App& app, std::string& model) {
-  app.add_option("MODEL", model,
-                 "a GGUF file or a name in the store (default: $FOLIO_MODEL, else the default "
-                 "model)");
+void AddModelArg(const Command& command, std::string& model) {
+  command.AddText("MODEL", model,
+                  "a GGUF file or a name in the store (default: $FOLIO_MODEL, else the default "
+                  "model)");
 }
 
-void AddEngineArgs(CLI::App& app, EngineArgs& args) {
-  const auto group = [](CLI::Option* option) { option->group(kGroup); };
-  group(AddWhole(app, "--threads", args.threads, 1, 1024, "compute threads (default: one a core)"));
-  group(AddByteSize(app, "--memory", args.memory,
+void AddEngineArgs(const Command& command, EngineArgs& args) {
+  const Command group = command.Group("Engine");
+  group.AddWhole("--threads", args.threads, 1, 1024, "compute threads (default: one a core)");
+  group.AddByteSize("--memory", args.memory,
                     "bytes for weights, KV cache and workspace, such as 8GiB (default: what is "
-                    "free)"));
-  group(AddWhole(app, "--context", args.context, 1, kMost,
-                 "tokens of a sequence (default: the model's, at most 8192)"));
-  group(AddWhole(app, "--block-size", args.block_size, 16, 1024,
-                 "tokens of a KV block, a multiple of 16"));
-  group(app.add_option("--kv-type", args.kv_type, "bf16 (default), f16, f32 or q8_0"));
-  group(app.add_option("--numerics", args.numerics,
-                       "how activations are rounded, PROMPT[,GENERATED]: auto, int8, int16"));
-  group(AddWhole(app, "--max-batch-tokens", args.max_batch_tokens, 1, 65536,
-                 "rows of one forward pass; longer prompts are cut (default: 512)"));
-  group(AddWhole(app, "--max-requests", args.max_requests, 1, kMost,
-                 "replies that are made together; others wait (default: 64)"));
-  group(
-      AddWhole(app, "--max-draft-tokens", args.max_draft_tokens, 0, 256,
-               "tokens of a step that are proposed from the text so far and verified together: the "
-               "same reply, sooner where it repeats; 0 = none (default: 15)"));
-  group(app.add_flag("--no-prefix-cache", args.no_prefix_cache,
-                     "compute every prompt from its first token"));
+                    "free)");
+  group.AddWhole("--context", args.context, 1, kMost,
+                 "tokens of a sequence (default: the model's, at most 8192)");
+  group.AddWhole("--block-size", args.block_size, 16, 1024,
+                 "tokens of a KV block, a multiple of 16");
+  group.AddText("--kv-type", args.kv_type, "bf16 (default), f16, f32 or q8_0");
+  group.AddText("--numerics", args.numerics,
+                "how activations are rounded, PROMPT[,GENERATED]: auto, int8, int16");
+  group.AddWhole("--max-batch-tokens", args.max_batch_tokens, 1, 65536,
+                 "rows of one forward pass; longer prompts are cut (default: 512)");
+  group.AddWhole("--max-requests", args.max_requests, 1, kMost,
+                 "replies that are made together; others wait (default: 64)");
+  group.AddWhole(
+      "--max-draft-tokens", args.max_draft_tokens, 0, 256,
+      "tokens of a step that are proposed from the text so far and verified together: the "
+      "same reply, sooner where it repeats; 0 = none (default: 15)");
+  group.AddFlag("--no-prefix-cache", args.no_prefix_cache,
+                "compute every prompt from its first token");
 }
 
 Result<LoadOptions> LoadOptionsOf(const EngineArgs& args) {

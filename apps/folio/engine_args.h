@@ -2,7 +2,6 @@
 #ifndef FOLIO_APPS_FOLIO_ENGINE_ARGS_H_
 #define FOLIO_APPS_FOLIO_ENGINE_ARGS_H_
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "engine/loaded_model.h"
 #include "folio/engine.h"
+#include "folio/options.h"
 
 namespace folio {
 
@@ -28,8 +28,8 @@ struct EngineArgs {
   bool no_prefix_cache = false;
 };
 
-void AddModelArg(CLI::App& app, std::string& model);
-void AddEngineArgs(CLI::App& app, EngineArgs& args);
+void AddModelArg(const Command& command, std::string& model);
+void AddEngineArgs(const Command& command, EngineArgs& args);
 
 // For one sequence with no engine around it, and for an engine.
 Result<LoadOptions> LoadOptionsOf(const EngineArgs& args);

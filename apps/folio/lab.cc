@@ -104,22 +104,23 @@ Status RunLab(const Args& args) {
 
 }  // namespace
 
-void AddLab(CLI::App& app, Action& action) {
+void AddLab(const Command& folio) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   auto args = std::make_shared<Args>();
-  CLI::App* command = app.add_subcommand("lab", "worked examples on the engine's own classes");
-  command->add_option("NAME", args->name, "one of " + Names());
-  command->add_flag("--list", args->list, "say what each one shows");
-  command->add_option("--model", args->lab.model,
-                      "a GGUF file or a name in the store (default: as for run; paged and kv-size "
-                      "need none and then take the shape of Qwen3-8B)");
-  AddWhole(*command, "--tokens", args->lab.tokens, 1, kMost,
-           "how long: of kv-size (default: 100000), and of kv-cache at most (default: 1024)");
-  AddWhole(*command, "--threads", args->lab.threads, 1, 1024,
-           "compute threads (default: one a core)");
-  command->add_option("--kv-type", args->lab.kv_type, "bf16 (default), f16, f32 or q8_0");
-  command->add_flag("--json", args->json, "print one JSON document with the same steps");
-  command->callback([args, &action] { action = [args] { return RunLab(*args); }; });
+  const Command command = folio.AddCommand("lab", "worked examples on the engine's own classes");
+  command.AddText("NAME", args->name, "one of " + Names());
+  command.AddFlag("--list", args->list, "say what each one shows");
+  command.AddText("--model", args->lab.model,
+                  "a GGUF file or a name in the store (default: as for run; paged and kv-size "
+                  "need none and then take the shape of Qwen3-8B)");
+  command.AddWhole(
+      "--tokens", args->lab.tokens, 1, kMost,
+      "how long: of kv-size (default: 100000), and of kv-cache at most (default: 1024)");
+  command.AddWhole("--threads", args->lab.threads, 1, 1024,
+                   "compute threads (default: one a core)");
+  command.AddText("--kv-type", args->lab.kv_type, "bf16 (default), f16, f32 or q8_0");
+  command.AddFlag("--json", args->json, "print one JSON document with the same steps");
+  command.SetAction([args] { return RunLab(*args); });
 }
 
 }  // namespace folio

@@ -55,16 +55,16 @@ Status RunLogits(const LogitsArgs& args) {
 
 }  // namespace
 
-void AddLogits(CLI::App& app, Action& action) {
+void AddLogits(const Command& folio) {
   auto args = std::make_shared<LogitsArgs>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = folio.AddCommand(
       "logits", "logits after every token, to a file that other engines can be checked with");
-  AddModelArg(*command, args->engine.model);
-  command->add_option("--tokens", args->tokens, "ids, 1,2,3; - reads them from stdin")->required();
-  command->add_option("--out", args->out, "a NumPy file: float32 [positions, vocab]")->required();
-  command->add_flag("--json", args->json, "print one JSON document about it");
-  AddEngineArgs(*command, args->engine);
-  command->callback([args, &action] { action = [args] { return RunLogits(*args); }; });
+  AddModelArg(command, args->engine.model);
+  command.AddText("--tokens", args->tokens, "ids, 1,2,3; - reads them from stdin").Required();
+  command.AddText("--out", args->out, "a NumPy file: float32 [positions, vocab]").Required();
+  command.AddFlag("--json", args->json, "print one JSON document about it");
+  AddEngineArgs(command, args->engine);
+  command.SetAction([args] { return RunLogits(*args); });
 }
 
 }  // namespace folio

@@ -5,6 +5,7 @@
 
 #include "folio/commands.h"
 #include "folio/model_facts.h"
+#include "folio/options.h"
 #include "folio/output.h"
 #include "store/model_store.h"
 
@@ -86,17 +87,15 @@ Status RunRemove(const ModelsArgs& args) {
 
 }  // namespace
 
-void AddModels(CLI::App& app, Action& action) {
+void AddModels(const Command& folio) {
   auto args = std::make_shared<ModelsArgs>();
-  CLI::App* command = app.add_subcommand("models", "what is in the store");
-  command->add_flag("--json", args->json, "print one JSON document");
-  command->callback([args, &action] {
-    if (!action) action = [args] { return RunList(*args); };
-  });
-  CLI::App* remove = command->add_subcommand("rm", "delete a model from the store");
-  remove->add_option("NAME", args->remove, "as `folio models` shows it")->required();
-  remove->add_flag("--json", args->json, "print one JSON document");
-  remove->callback([args, &action] { action = [args] { return RunRemove(*args); }; });
+  const Command command = folio.AddCommand("models", "what is in the store");
+  command.AddFlag("--json", args->json, "print one JSON document");
+  command.SetAction([args] { return RunList(*args); });
+  const Command remove = command.AddCommand("rm", "delete a model from the store");
+  remove.AddText("NAME", args->remove, "as `folio models` shows it").Required();
+  remove.AddFlag("--json", args->json, "print one JSON document");
+  remove.SetAction([args] { return RunRemove(*args); });
 }
 
 }  // namespace folio

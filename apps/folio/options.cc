@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
 namespace folio {
 namespace {
 
@@ -21,19 +23,15 @@ std::optional<T> ParseNumber(std::string_view text) {
   throw CLI::ValidationError(name, "'" + value + "' " + why);
 }
 
-// `take` gets the text and refuses it by throwing, as CLI11 wants it.
+// An option whose value `take` gets, and refuses by throwing, as CLI11 wants it.
 template <typename Take>
-CLI::Option* AddChecked(CLI::App& app, const std::string& name, const std::string& type,
-                        const std::string& help, const Take& take) {
-  return app
-      .add_option(
-          name,
-          [take](const CLI::results_t& results) {
-            take(results.front());
-            return true;
-          },
-          help)
-      ->type_name(type);
+Option AddChecked(CLI::App& app, const std::string& heading, const std::string& name,
+                  const std::string& type, const std::string& help, const Take& take) {
+  const auto take_one = [take](const CLI::results_t& results) {
+    take(results.front());
+    return true;
+  };
+  return Option(*app.add_option(name, take_one, help)->type_name(type)->group(heading));
 }
 
 }  // namespace
@@ -77,41 +75,98 @@ std::optional<std::vector<std::int32_t>> ParseIds(std::string_view text) {
   }
 }
 
-CLI::Option* AddWhole(CLI::App& app, const std::string& name, std::int64_t& value, std::int64_t low,
-                      std::int64_t high, const std::string& help) {
-  return AddChecked(app, name, "N", help, [&value, name, low, high](const std::string& text) {
+Option Option::Required() const {
+  option_->required();
+  return *this;
+}
+
+Option Option::Takes(const std::string& type) const {
+  option_->type_name(type);
+  return *this;
+}
+
+Option Option::Once() const {
+  option_->expected(1);
+  return *this;
+}
+
+std::string Command::Name() const { return app_->get_name(); }
+
+Command Command::Group(const std::string& heading) const {
+  Command group = *this;
+  group.heading_ = heading;
+  return group;
+}
+
+Option Command::AddFlag(const std::string& name, bool& value, const std::string& help) const {
+  return Option(*app_->add_flag(name, value, help)->group(heading_));
+}
+
+Option Command::AddText(const std::string& name, std::string& value,
+                        const std::string& help) const {
+  return Option(*app_->add_option(name, value, help)->group(heading_));
+}
+
+Option Command::AddTexts(const std::string& name, std::vector<std::string>& values,
+                         const std::string& help) const {
+  return Option(*app_->add_option(name, values, help)
+                     ->type_name("TEXT")
+                     ->type_size(1)
+                     ->allow_extra_args(false)
+                     ->group(heading_));
+}
+
+Option Command::AddWhole(const std::string& name, std::int64_t& value, std::int64_t low,
+                         std::int64_t high, const std::string& help) const {
+  const auto take = [&value, name, low, high](const std::string& text) {
     const std::optional<std::int64_t> number = ParseNumber<std::int64_t>(text);
     if (!number || *number < low || *number > high) {
       Refuse(name, text,
              "is not a whole number from " + std::to_string(low) + " to " + std::to_string(high));
     }
     value = *number;
-  });
+  };
+  return AddChecked(*app_, heading_, name, "N", help, take);
 }
 
-CLI::Option* AddSeed(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& value,
-                     const std::string& help) {
-  return AddChecked(app, name, "N", help, [&value, name](const std::string& text) {
+Option Command::AddSeed(const std::string& name, std::optional<std::uint64_t>& value,
+                        const std::string& help) const {
+  const auto take = [&value, name](const std::string& text) {
     value = ParseNumber<std::uint64_t>(text);
     if (!value) Refuse(name, text, "is not a whole number from 0 to 2^64 - 1");
-  });
+  };
+  return AddChecked(*app_, heading_, name, "N", help, take);
 }
 
-CLI::Option* AddReal(CLI::App& app, const std::string& name, float& value,
-                     const std::string& help) {
-  return AddChecked(app, name, "X", help, [&value, name](const std::string& text) {
+Option Command::AddReal(const std::string& name, float& value, const std::string& help) const {
+  const auto take = [&value, name](const std::string& text) {
     const std::optional<float> number = ParseNumber<float>(text);
     if (!number || !std::isfinite(*number)) Refuse(name, text, "is not a number");
     value = *number;
-  });
+  };
+  return AddChecked(*app_, heading_, name, "X", help, take);
 }
 
-CLI::Option* AddByteSize(CLI::App& app, const std::string& name, std::uint64_t& value,
-                         const std::string& help) {
-  return AddChecked(app, name, "SIZE", help, [&value, name](const std::string& text) {
+Option Command::AddByteSize(const std::string& name, std::uint64_t& value,
+                            const std::string& help) const {
+  const auto take = [&value, name](const std::string& text) {
     const std::optional<std::uint64_t> bytes = ParseByteSize(text);
     if (!bytes || *bytes == 0) Refuse(name, text, "is not a size such as 8GiB or 512MiB");
     value = *bytes;
+  };
+  return AddChecked(*app_, heading_, name, "SIZE", help, take);
+}
+
+void Command::SetFooter(const std::string& text) const { app_->footer(text); }
+
+Command Command::AddCommand(const std::string& name, const std::string& help) const {
+  return {*app_->add_subcommand(name, help), *action_};
+}
+
+void Command::SetAction(Action action) const {
+  // CLI11 calls a command's own commands back before it.
+  app_->callback([&chosen = *action_, action = std::move(action)] {
+    if (!chosen) chosen = action;
   });
 }
 

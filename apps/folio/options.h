@@ -1,15 +1,21 @@
-// Options with a checked value: the message names the option and the value in one line.
+// The options of a command. This is all that commands see of CLI11, a header that costs seconds in
+// every file that includes it: options.cc, its test and command_line.cc alone do.
 #ifndef FOLIO_APPS_FOLIO_OPTIONS_H_
 #define FOLIO_APPS_FOLIO_OPTIONS_H_
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace folio {
 
@@ -18,15 +24,62 @@ std::optional<std::uint64_t> ParseByteSize(std::string_view text);
 // "1,2,3", blanks allowed; nothing unless every part is a number that fits.
 std::optional<std::vector<std::int32_t>> ParseIds(std::string_view text);
 
-// An option that takes a whole number from `low` to `high`.
-CLI::Option* AddWhole(CLI::App& app, const std::string& name, std::int64_t& value, std::int64_t low,
-                      std::int64_t high, const std::string& help);
-CLI::Option* AddSeed(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& value,
-                     const std::string& help);
-// An option that takes a decimal number; its range is checked where it is used.
-CLI::Option* AddReal(CLI::App& app, const std::string& name, float& value, const std::string& help);
-CLI::Option* AddByteSize(CLI::App& app, const std::string& name, std::uint64_t& value,
-                         const std::string& help);
+// What a command does once the command line has been read.
+using Action = std::function<Status()>;
+
+// An option that was just added, to say more about it.
+class Option {
+ public:
+  explicit Option(CLI::Option& option) : option_(&option) {}
+
+  Option Required() const;
+  // What the help says that it takes, in place of TEXT.
+  Option Takes(const std::string& type) const;
+  // Given twice, it is a usage error, though its values go to a list.
+  Option Once() const;
+
+ private:
+  CLI::Option* option_;
+};
+
+// A command of the command line, or under Group() the part of it that the help shows under one
+// heading. A handle: the CLI::App, the action and every `value` have to live until the command line
+// has been read. A name without dashes is an argument: its place among those counts. A value that
+// is refused becomes a usage error that names the option and the value in one line.
+class Command {
+ public:
+  Command(CLI::App& app, Action& action) : app_(&app), action_(&action) {}
+
+  std::string Name() const;
+  // The same command; what is added to it stands under this heading.
+  Command Group(const std::string& heading) const;
+
+  Option AddFlag(const std::string& name, bool& value, const std::string& help) const;
+  Option AddText(const std::string& name, std::string& value, const std::string& help) const;
+  // May be given several times, with one text each time.
+  Option AddTexts(const std::string& name, std::vector<std::string>& values,
+                  const std::string& help) const;
+  // A whole number from `low` to `high`.
+  Option AddWhole(const std::string& name, std::int64_t& value, std::int64_t low, std::int64_t high,
+                  const std::string& help) const;
+  Option AddSeed(const std::string& name, std::optional<std::uint64_t>& value,
+                 const std::string& help) const;
+  // A decimal number; its range is checked where it is used.
+  Option AddReal(const std::string& name, float& value, const std::string& help) const;
+  // At least one byte.
+  Option AddByteSize(const std::string& name, std::uint64_t& value, const std::string& help) const;
+
+  // The last words of its help.
+  void SetFooter(const std::string& text) const;
+  Command AddCommand(const std::string& name, const std::string& help) const;
+  // What there is to do if this command was asked for, and none of its own commands.
+  void SetAction(Action action) const;
+
+ private:
+  CLI::App* app_;
+  Action* action_;
+  std::string heading_ = "Options";
+};
 
 }  // namespace folio
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
 
 namespace folio {
 namespace {
@@ -43,8 +44,10 @@ std::string ParseError(CLI::App& app, const std::string& option, const std::stri
 
 TEST(OptionTest, AWrongNumberIsNamedWithItsOptionAndRange) {
   CLI::App app;
+  Action action;
+  const Command command(app, action);
   std::int64_t value = 5;
-  AddWhole(app, "--top-k", value, 0, 10, "");
+  command.AddWhole("--top-k", value, 0, 10, "");
   EXPECT_EQ(ParseError(app, "--top-k", "11"), "--top-k: '11' is not a whole number from 0 to 10");
   EXPECT_NE(ParseError(app, "--top-k", "010x"), "");
   EXPECT_NE(ParseError(app, "--top-k", "-1"), "");
@@ -55,8 +58,10 @@ TEST(OptionTest, AWrongNumberIsNamedWithItsOptionAndRange) {
 
 TEST(OptionTest, SeedsCoverAllSixtyFourBits) {
   CLI::App app;
+  Action action;
+  const Command command(app, action);
   std::optional<std::uint64_t> seed;
-  AddSeed(app, "--seed", seed, "");
+  command.AddSeed("--seed", seed, "");
   EXPECT_EQ(ParseError(app, "--seed", "18446744073709551615"), "");
   EXPECT_EQ(seed, 18446744073709551615U);
   EXPECT_NE(ParseError(app, "--seed", "18446744073709551616"), "");
@@ -65,8 +70,10 @@ TEST(OptionTest, SeedsCoverAllSixtyFourBits) {
 
 TEST(OptionTest, RealNumbersAreFinite) {
   CLI::App app;
+  Action action;
+  const Command command(app, action);
   float value = 0;
-  AddReal(app, "--top-p", value, "");
+  command.AddReal("--top-p", value, "");
   EXPECT_EQ(ParseError(app, "--top-p", "0.5"), "");
   EXPECT_EQ(value, 0.5F);
   EXPECT_NE(ParseError(app, "--top-p", "nan"), "");

@@ -13,6 +13,7 @@
 #include "folio/commands.h"
 #include "folio/engine_args.h"
 #include "folio/input.h"
+#include "folio/options.h"
 #include "folio/output.h"
 #include "folio/progress_bar.h"
 #include "sampling/softmax_weights.h"
@@ -140,17 +141,17 @@ Status RunPerplexity(PerplexityArgs& args) {
 
 }  // namespace
 
-void AddPerplexity(CLI::App& app, Action& action) {
+void AddPerplexity(const Command& folio) {
   auto args = std::make_shared<PerplexityArgs>();
-  CLI::App* command = app.add_subcommand("perplexity", "how well a model predicts a text");
-  AddModelArg(*command, args->engine.model);
-  command->add_option("--file", args->file, "the text; - reads stdin")->required();
-  command->add_flag("--json", args->json, "print one JSON document");
-  AddEngineArgs(*command, args->engine);
-  command->footer(
+  const Command command = folio.AddCommand("perplexity", "how well a model predicts a text");
+  AddModelArg(command, args->engine.model);
+  command.AddText("--file", args->file, "the text; - reads stdin").Required();
+  command.AddFlag("--json", args->json, "print one JSON document");
+  AddEngineArgs(command, args->engine);
+  command.SetFooter(
       "The text is cut into windows of --context tokens (default 512), each computed from an empty "
       "cache; the second half of each is scored. A shorter rest is left out.");
-  command->callback([args, &action] { action = [args] { return RunPerplexity(*args); }; });
+  command.SetAction([args] { return RunPerplexity(*args); });
 }
 
 }  // namespace folio

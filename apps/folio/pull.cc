@@ -91,19 +91,19 @@ Status RunPull(const PullArgs& args) {
 
 }  // namespace
 
-void AddPull(CLI::App& app, Action& action) {
+void AddPull(const Command& folio) {
   auto args = std::make_shared<PullArgs>();
-  CLI::App* command = app.add_subcommand("pull", "fetch a model into the store");
-  command->add_option("SOURCE", args->source, "hf:ORG/REPO[:QUANT] or the URL of a .gguf file")
-      ->required();
-  command->add_option("--sha256", args->sha256, "the file's SHA-256, to verify it");
-  AddWhole(*command, "--timeout", args->timeout, 1, 86400,
-           "give up after so many seconds without a byte (default: 30)");
-  command->add_flag("--json", args->json, "print one JSON document");
-  command->footer(
+  const Command command = folio.AddCommand("pull", "fetch a model into the store");
+  command.AddText("SOURCE", args->source, "hf:ORG/REPO[:QUANT] or the URL of a .gguf file")
+      .Required();
+  command.AddText("--sha256", args->sha256, "the file's SHA-256, to verify it");
+  command.AddWhole("--timeout", args->timeout, 1, 86400,
+                   "give up after so many seconds without a byte (default: 30)");
+  command.AddFlag("--json", args->json, "print one JSON document");
+  command.SetFooter(
       "Environment: HF_TOKEN for private models, HF_ENDPOINT for another hub, FOLIO_HOME for "
       "another store.");
-  command->callback([args, &action] { action = [args] { return RunPull(*args); }; });
+  command.SetAction([args] { return RunPull(*args); });
 }
 
 }  // namespace folio

@@ -207,26 +207,26 @@ Status RunRun(RunArgs& args) {
 
 }  // namespace
 
-void AddRun(CLI::App& app, Action& action) {
+void AddRun(const Command& folio) {
   auto args = std::make_shared<RunArgs>();
-  CLI::App* command = app.add_subcommand("run", "completions to stdout");
-  args->prompt.AddManyTo(*command, "--prompt",
+  const Command command = folio.AddCommand("run", "completions to stdout");
+  args->prompt.AddManyTo(command, "--prompt",
                          "the prompt; - reads stdin; may be repeated: they run together",
                          args->engine.model);
-  command->add_flag("--chat", args->chat, "wrap the prompt in the model's chat template");
-  command->add_option("--system", args->system, "a system message, with --chat")->type_name("TEXT");
-  command->add_flag("--special", args->special,
-                    "parse spellings of control tokens in the prompt, without --chat");
-  command->add_flag("--show-cache", args->show_cache,
-                    "then print the memory plan, the pool of KV blocks, and what each prompt found "
-                    "in it (on stderr; with --json in the document)");
-  command->add_flag("--json", args->json, "print one JSON document instead of the text");
-  AddSamplingArgs(*command, args->sampling);
-  AddWhole(*command, "--logprobs", args->sampling.logprobs, 0, 100,
-           "log-probabilities of each token and of the N best, with --json")
-      ->group("Sampling");
-  AddEngineArgs(*command, args->engine);
-  command->callback([args, &action] { action = [args] { return RunRun(*args); }; });
+  command.AddFlag("--chat", args->chat, "wrap the prompt in the model's chat template");
+  command.AddText("--system", args->system, "a system message, with --chat");
+  command.AddFlag("--special", args->special,
+                  "parse spellings of control tokens in the prompt, without --chat");
+  command.AddFlag("--show-cache", args->show_cache,
+                  "then print the memory plan, the pool of KV blocks, and what each prompt found "
+                  "in it (on stderr; with --json in the document)");
+  command.AddFlag("--json", args->json, "print one JSON document instead of the text");
+  AddSamplingArgs(command, args->sampling);
+  command.Group("Sampling")
+      .AddWhole("--logprobs", args->sampling.logprobs, 0, 100,
+                "log-probabilities of each token and of the N best, with --json");
+  AddEngineArgs(command, args->engine);
+  command.SetAction([args] { return RunRun(*args); });
 }
 
 }  // namespace folio

@@ -8,35 +8,31 @@
 namespace folio {
 namespace {
 
-constexpr const char* kGroup = "Sampling";
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
-void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
-  const auto group = [](CLI::Option* option) { option->group(kGroup); };
-  group(AddReal(app, "--temperature", args.temperature, "0 is greedy (default: 0.8)"));
-  group(AddWhole(app, "--top-k", args.top_k, 0, kMost,
-                 "keep the K most probable tokens; 0 keeps all (default: 40)"));
-  group(AddReal(app, "--top-p", args.top_p,
-                "keep the most probable tokens up to this share (default: 0.95)"));
-  group(AddReal(app, "--min-p", args.min_p,
-                "keep tokens at least so probable relative to the best (default: 0.05)"));
-  group(AddSeed(app, "--seed", args.seed,
-                "of the random numbers (default: 0 for run, another each time for chat)"));
-  group(AddWhole(app, "--max-tokens", args.max_tokens, 1, kMost,
-                 "end the reply after so many (default: the context's end)"));
-  group(app.add_option("--stop", args.stop, "end the reply before this text; may be repeated")
-            ->type_name("TEXT")
-            ->type_size(1)
-            ->allow_extra_args(false));
-  group(AddReal(app, "--repeat-penalty", args.repeat_penalty,
-                "divide the logits of tokens seen before (default: 1)"));
-  group(AddReal(app, "--presence-penalty", args.presence_penalty,
-                "subtract from the logits of tokens seen before (default: 0)"));
-  group(AddReal(app, "--frequency-penalty", args.frequency_penalty,
-                "subtract for each time a token was seen (default: 0)"));
-  app.footer(
+void AddSamplingArgs(const Command& command, SamplingArgs& args) {
+  const Command group = command.Group("Sampling");
+  group.AddReal("--temperature", args.temperature, "0 is greedy (default: 0.8)");
+  group.AddWhole("--top-k", args.top_k, 0, kMost,
+                 "keep the K most probable tokens; 0 keeps all (default: 40)");
+  group.AddReal("--top-p", args.top_p,
+                "keep the most probable tokens up to this share (default: 0.95)");
+  group.AddReal("--min-p", args.min_p,
+                "keep tokens at least so probable relative to the best (default: 0.05)");
+  group.AddSeed("--seed", args.seed,
+                "of the random numbers (default: 0 for run, another each time for chat)");
+  group.AddWhole("--max-tokens", args.max_tokens, 1, kMost,
+                 "end the reply after so many (default: the context's end)");
+  group.AddTexts("--stop", args.stop, "end the reply before this text; may be repeated");
+  group.AddReal("--repeat-penalty", args.repeat_penalty,
+                "divide the logits of tokens seen before (default: 1)");
+  group.AddReal("--presence-penalty", args.presence_penalty,
+                "subtract from the logits of tokens seen before (default: 0)");
+  group.AddReal("--frequency-penalty", args.frequency_penalty,
+                "subtract for each time a token was seen (default: 0)");
+  command.SetFooter(
       "Sampling goes in this order: repeat, presence and frequency penalties; greedy if the "
       "temperature is 0; else temperature, top-k, top-p, min-p, and a draw whose random number "
       "depends on seed and position alone.");

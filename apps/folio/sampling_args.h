@@ -2,7 +2,6 @@
 #ifndef FOLIO_APPS_FOLIO_SAMPLING_ARGS_H_
 #define FOLIO_APPS_FOLIO_SAMPLING_ARGS_H_
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "folio/engine.h"
+#include "folio/options.h"
 
 namespace folio {
 
@@ -27,7 +27,7 @@ struct SamplingArgs {
   std::int64_t logprobs = -1;
 };
 
-void AddSamplingArgs(CLI::App& app, SamplingArgs& args);
+void AddSamplingArgs(const Command& command, SamplingArgs& args);
 
 // A request with these options and no prompt yet, checked; `default_seed` serves where none was
 // given.

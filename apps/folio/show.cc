@@ -7,6 +7,7 @@
 #include "folio/commands.h"
 #include "folio/engine_args.h"
 #include "folio/model_facts.h"
+#include "folio/options.h"
 #include "folio/output.h"
 #include "kvcache/kv_sizing.h"
 #include "store/model_store.h"
@@ -180,13 +181,13 @@ Status RunShow(const ShowArgs& args) {
 
 }  // namespace
 
-void AddShow(CLI::App& app, Action& action) {
+void AddShow(const Command& folio) {
   auto args = std::make_shared<ShowArgs>();
-  CLI::App* command = app.add_subcommand("show", "what a model file is");
-  AddModelArg(*command, args->model);
-  command->add_flag("--tensors", args->tensors, "list every tensor too");
-  command->add_flag("--json", args->json, "print one JSON document");
-  command->callback([args, &action] { action = [args] { return RunShow(*args); }; });
+  const Command command = folio.AddCommand("show", "what a model file is");
+  AddModelArg(command, args->model);
+  command.AddFlag("--tensors", args->tensors, "list every tensor too");
+  command.AddFlag("--json", args->json, "print one JSON document");
+  command.SetAction([args] { return RunShow(*args); });
 }
 
 }  // namespace folio

@@ -2,20 +2,21 @@
 #ifndef FOLIO_APPS_FOLIO_TEXT_ARG_H_
 #define FOLIO_APPS_FOLIO_TEXT_ARG_H_
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "folio/options.h"
 
 namespace folio {
 
 class TextArg {
  public:
   // Adds [MODEL], [-] and --NAME. `this` and `model` must live until the command has run.
-  void AddTo(CLI::App& app, const std::string& name, const std::string& help, std::string& model);
+  void AddTo(const Command& command, const std::string& name, const std::string& help,
+             std::string& model);
   // The same, and --NAME may be given several times.
-  void AddManyTo(CLI::App& app, const std::string& name, const std::string& help,
+  void AddManyTo(const Command& command, const std::string& name, const std::string& help,
                  std::string& model);
   // The text, from where it was asked for; "-" as the option's value means stdin too. Both or none
   // of the two is a usage error.
@@ -24,8 +25,10 @@ class TextArg {
   Result<std::vector<std::string>> ReadAll();
 
  private:
-  CLI::App* app_ = nullptr;
-  CLI::Option* option_ = nullptr;
+  Option Add(const Command& command, const std::string& name, const std::string& help,
+             std::string& model);
+
+  std::string command_;
   std::string name_;
   std::vector<std::string> texts_;
   std::string dash_;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "folio/commands.h"
+#include "folio/options.h"
 #include "folio/output.h"
 #include "folio/text_arg.h"
 #include "store/model_store.h"
@@ -69,13 +70,13 @@ Status RunTokenize(TokenizeArgs& args) {
 
 }  // namespace
 
-void AddTokenize(CLI::App& app, Action& action) {
+void AddTokenize(const Command& folio) {
   auto args = std::make_shared<TokenizeArgs>();
-  CLI::App* command = app.add_subcommand("tokenize", "the ids and pieces of a text");
-  args->text.AddTo(*command, "--text", "the text; - reads stdin", args->model);
-  command->add_flag("--special", args->special, "parse spellings of control tokens");
-  command->add_flag("--json", args->json, "print one JSON document: ids and pieces");
-  command->callback([args, &action] { action = [args] { return RunTokenize(*args); }; });
+  const Command command = folio.AddCommand("tokenize", "the ids and pieces of a text");
+  args->text.AddTo(command, "--text", "the text; - reads stdin", args->model);
+  command.AddFlag("--special", args->special, "parse spellings of control tokens");
+  command.AddFlag("--json", args->json, "print one JSON document: ids and pieces");
+  command.SetAction([args] { return RunTokenize(*args); });
 }
 
 }  // namespace folio

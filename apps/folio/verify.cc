@@ -11,6 +11,7 @@
 #include "engine/session.h"
 #include "folio/commands.h"
 #include "folio/engine_args.h"
+#include "folio/options.h"
 #include "folio/output.h"
 #include "folio/progress_bar.h"
 #include "folio/verify_kernels.h"
@@ -222,14 +223,14 @@ Status RunVerify(const VerifyArgs& args) {
 
 }  // namespace
 
-void AddVerify(CLI::App& app, Action& action) {
+void AddVerify(const Command& folio) {
   auto args = std::make_shared<VerifyArgs>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = folio.AddCommand(
       "verify", "check that every path on this machine gives the reference's bits");
-  AddModelArg(*command, args->engine.model);
-  command->add_flag("--json", args->json, "print one JSON document");
-  AddEngineArgs(*command, args->engine);
-  command->callback([args, &action] { action = [args] { return RunVerify(*args); }; });
+  AddModelArg(command, args->engine.model);
+  command.AddFlag("--json", args->json, "print one JSON document");
+  AddEngineArgs(command, args->engine);
+  command.SetAction([args] { return RunVerify(*args); });
 }
 
 }  // namespace folio
