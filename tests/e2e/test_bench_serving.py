@@ -1,6 +1,7 @@
 """bench --serving: what is counted holds on tiny models of both kinds of attention, and on the default one. No test
 looks at a time."""
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -53,6 +54,19 @@ def test_every_turn_finds_all_full_blocks_of_the_turns_before(folio, tiny_model)
         possible = 0 if turn["turn"] == 1 else (before - 41) // 16 * 16
         assert turn["prompt_tokens"] == before and turn["possible_tokens"] == possible
         assert turn["cached_tokens"] == possible
+
+
+def test_an_agents_long_prompts_are_found_turn_after_turn(folio, tmp_path, monkeypatch):
+    """28,000 and 7,000 tokens, as a coding agent and its helper send them, in turns."""
+    monkeypatch.setitem(make_tiny_models.MODELS, "long",
+                        dataclasses.replace(make_tiny_models.MODELS["qwen2"], context=32768))
+    path = tmp_path / "long.gguf"
+    make_tiny_models.write_model("long", path)
+    result = serving(folio, path, "agent")
+    assert result["prefix_tokens"] == [28000, 7000] and not result["scaled_to_context"]
+    assert len(result["turns"]) == 20
+    for turn in result["turns"][2:]:
+        assert turn["cached_tokens"] == turn["possible_tokens"] > 6900
 
 
 def test_many_requests_stay_within_the_plan(folio, tiny_model):
