@@ -12,6 +12,7 @@
 #include "engine/numerics_name.h"
 #include "engine/session.h"
 #include "folio/bench_serving.h"
+#include "folio/bench_together.h"
 #include "folio/bench_tokens.h"
 #include "folio/commands.h"
 #include "folio/engine_args.h"
@@ -145,6 +146,11 @@ class Bench {
   }
 
   Result<double> Decode() {
+    if (args_.batch > 1) {
+      model_.cache().pool().DropCached();
+      return DecodeTogether(
+          model_, {.sequences = args_.batch, .depth = args_.depth, .generate = args_.generate});
+    }
     Result<Session> session = AtDepth();
     if (!session) return std::unexpected(session.error());
     Sampler sampler({.temperature = 0.0F});
@@ -174,7 +180,9 @@ class Bench {
   double DecodeBytes() const {
     const double mean_depth =
         static_cast<double>(args_.depth) + static_cast<double>(args_.generate) / 2;
-    return static_cast<double>(WeightBytesOfAPass(model_.weights())) + KvBytesRead(mean_depth);
+    return static_cast<double>(WeightBytesOfAPass(model_.weights())) /
+               static_cast<double>(args_.batch) +
+           KvBytesRead(mean_depth);
   }
 
   // A chunk reads the weights once, and the keys and values of what stands before it once.
@@ -283,14 +291,15 @@ Status RunBench(BenchArgs& args) {
   if (args.prompt == 0 && args.generate == 0) {
     return UsageError("bench", "--prompt", "and --generate are both 0: nothing to measure");
   }
-  if (args.batch != 1) {
-    return UsageError("bench", "--batch",
-                      std::to_string(args.batch) + ": sequences are computed one at a time; use 1");
-  }
   if (args.engine.context == 0) {
-    args.engine.context = args.depth + std::max(args.prompt, args.generate);
+    // One more than is measured, so that no sequence comes to its end.
+    args.engine.context = args.depth + std::max(args.prompt, args.generate + 2);
   }
-  const auto model = LoadModel(args.engine);
+  Result<LoadOptions> options = LoadOptionsOf(args.engine);
+  if (!options) return std::unexpected(options.error());
+  options->pool_contexts = args.batch + 1;  // the prefill test's, too
+  options->max_logit_rows = args.batch;
+  const auto model = LoadModel(args.engine.model, *options);
   if (!model) return std::unexpected(model.error());
   {
     ProgressBar bar("packing");
@@ -323,7 +332,8 @@ void AddBench(const Command& folio) {
                    "tokens in the cache before each test (default: 0)");
   command.AddWhole("--generate", args->generate, 0, kMost,
                    "tokens of the decode test; 0 leaves it out (default: 128)");
-  command.AddWhole("--batch", args->batch, 1, 4096, "sequences at a time (default: 1)");
+  command.AddWhole("--batch", args->batch, 1, 4096,
+                   "sequences that the decode test computes together (default: 1)");
   command.AddWhole("--repeat", args->repeat, 1, 1000,
                    "measurements after one warm-up (default: 5)");
   command.AddFlag("--limits", args->limits,

@@ -26,3 +26,12 @@ def test_without_limits_there_are_no_shares(folio, smollm2):
     assert "limits" not in document["machine"]
     assert [result["share_of_limit"] for result in document["results"]] == [None, None]
     assert "OF LIMIT" not in bench(folio, smollm2).out
+
+
+def test_a_batch_is_decoded_together(folio, smollm2):
+    alone, together = (bench(folio, smollm2, "--batch", batch, "--depth", 20, "--json").json()["results"][1] for batch in (1, 3))
+    assert (alone["batch"], together["batch"]) == (1, 3)
+    # The weights are read once for all; keys and values by each for itself.
+    kv = 30 * 2 * 3 * 64 * 2 * (20 + 4 / 2)
+    assert together["bytes_per_token"] == (alone["bytes_per_token"] - kv) / 3 + kv
+    assert together["tokens_per_s"]["median"] > 0

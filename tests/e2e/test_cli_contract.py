@@ -78,7 +78,6 @@ def test_sampling_options_have_the_apis_names(folio, command):
     (["logits", "--tokens", "1,b", "--out", "x.npy"], ["--tokens", "1,b"]),
     (["perplexity"], ["--file"]),
     (["bench", "--prompt", "0", "--generate", "0"], ["--prompt", "--generate"]),
-    (["bench", "--batch", "2"], ["--batch", "2"]),
     (["bench", "--repeat", "0"], ["--repeat", "0"]),
     (["pull"], ["SOURCE"]),
     (["models", "rm"], ["NAME"]),
