@@ -286,14 +286,20 @@ std::string AsText(const LoadedModel& model, const BenchArgs& args,
   return text;
 }
 
+// While the last prompts of a batch are computed, the first sequences decode already.
+std::int64_t StepsBeforeTogether(const BenchArgs& args) {
+  const std::int64_t rows = std::max<std::int64_t>(1, args.engine.max_batch_tokens - args.batch);
+  return args.batch == 1 ? 0 : args.batch * std::max<std::int64_t>(1, args.depth) / rows + 2;
+}
+
 Status RunBench(BenchArgs& args) {
   if (args.serving.serving) return RunServingBench(args.engine, args.serving, args.json);
   if (args.prompt == 0 && args.generate == 0) {
     return UsageError("bench", "--prompt", "and --generate are both 0: nothing to measure");
   }
   if (args.engine.context == 0) {
-    // One more than is measured, so that no sequence comes to its end.
-    args.engine.context = args.depth + std::max(args.prompt, args.generate + 2);
+    args.engine.context =
+        args.depth + std::max(args.prompt, args.generate + 2 + StepsBeforeTogether(args));
   }
   Result<LoadOptions> options = LoadOptionsOf(args.engine);
   if (!options) return std::unexpected(options.error());

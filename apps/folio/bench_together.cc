@@ -45,7 +45,9 @@ Result<double> DecodeTogether(LoadedModel& model, const TogetherArgs& args) {
     drawn = 0;
     (*loop)->Step();
     if (drawn != args.sequences) {
-      return RuntimeError("bench", "--batch", "a sequence was left out of a step");
+      return RuntimeError("bench", "--batch",
+                          "a sequence came to its end, or had no room in a step (--context, "
+                          "--max-batch-tokens)");
     }
   }
   const double seconds =
