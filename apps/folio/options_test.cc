@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -78,6 +79,55 @@ TEST(OptionTest, RealNumbersAreFinite) {
   EXPECT_EQ(value, 0.5F);
   EXPECT_NE(ParseError(app, "--top-p", "nan"), "");
   EXPECT_NE(ParseError(app, "--top-p", "0,5"), "");
+}
+
+TEST(OptionTest, TextsAreCollectedUnlessOnceIsAsked) {
+  CLI::App app;
+  Action action;
+  const Command command(app, action);
+  std::vector<std::string> many;
+  std::vector<std::string> one;
+  command.AddTexts("--stop", many, "");
+  command.AddTexts("--text", one, "").Once();
+  app.parse("--stop a --stop b --text c");
+  EXPECT_EQ(many, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(one, (std::vector<std::string>{"c"}));
+  EXPECT_THROW(app.parse("--text c --text d"), CLI::ParseError);
+  EXPECT_THROW(app.parse("--stop a b"), CLI::ParseError) << "one text each time";
+}
+
+TEST(CommandTest, TheInnermostCommandThatWasAskedForIsWhatThereIsToDo) {
+  for (const auto& [line, wanted] : {std::pair{"models", "list"}, std::pair{"models rm", "rm"}}) {
+    CLI::App app;
+    Action action;
+    std::string done;
+    const Command models = Command(app, action).AddCommand("models", "");
+    const auto does = [&done](const char* what) {
+      return [&done, what]() -> Status {
+        done = what;
+        return {};
+      };
+    };
+    models.SetAction(does("list"));
+    models.AddCommand("rm", "").SetAction(does("rm"));
+    app.parse(line);
+    EXPECT_EQ(done, "") << "reading the line does nothing yet";
+    ASSERT_TRUE(action);
+    EXPECT_TRUE(action());
+    EXPECT_EQ(done, wanted);
+  }
+}
+
+TEST(CommandTest, AGroupIsAHeadingOfTheHelp) {
+  CLI::App app;
+  Action action;
+  const Command command(app, action);
+  bool flag = false;
+  command.Group("Engine").AddFlag("--fast", flag, "");
+  command.AddFlag("--json", flag, "");
+  const std::string help = app.help();
+  EXPECT_GT(help.find("--fast"), help.find("Engine:"));
+  EXPECT_LT(help.find("--json"), help.find("Engine:"));
 }
 
 }  // namespace
