@@ -19,9 +19,10 @@ struct Lab {
   std::string_view about;
   Result<LabSteps> (*run)(const LabArgs& args);
   bool takes_tokens = false;
+  bool takes_tiles = false;
 };
 
-constexpr std::array<Lab, 4> kLabs = {{
+constexpr std::array<Lab, 5> kLabs = {{
     {"paged", "three requests on a pool of four blocks; what paging wastes; what a block is",
      PagedLab},
     {"kv-size", "what keys and values take, factor by factor, and in whole blocks", KvSizeLab,
@@ -29,6 +30,9 @@ constexpr std::array<Lab, 4> kLabs = {{
     {"prompt-cache", "what a second request with the same prefix is spared, and what makes it miss",
      PromptCacheLab},
     {"kv-cache", "the work of one decode step with and without a KV cache", KvCacheLab, true},
+    {"attention",
+     "from attention in three passes to FlashAttention: what each rung moves and loses",
+     AttentionLab, true, true},
 }};
 
 constexpr std::size_t kColumns = 96;
@@ -81,6 +85,10 @@ std::string AsText(const LabSteps& steps) {
   return text;
 }
 
+bool HasTileOption(const LabArgs& args) {
+  return args.head_dim > 0 || args.tile > 0 || args.fast_memory > 0 || args.seed.has_value();
+}
+
 Status RunLab(const Args& args) {
   if (args.list) return List(args.json);
   if (args.name.empty()) return UsageError("lab", "NAME", "is missing; there are " + Names());
@@ -89,7 +97,12 @@ Status RunLab(const Args& args) {
     return UsageError("lab", "NAME", "'" + args.name + "' is none of " + Names());
   }
   if (args.lab.tokens > 0 && !lab->takes_tokens) {
-    return UsageError("lab", "--tokens", "is for kv-size and kv-cache, not for " + args.name);
+    return UsageError("lab", "--tokens",
+                      "is for kv-size, kv-cache and attention, not for " + args.name);
+  }
+  if (HasTileOption(args.lab) && !lab->takes_tiles) {
+    return UsageError("lab", "--head-dim, --tile, --fast-memory and --seed",
+                      "are for attention, not for " + args.name);
   }
   if (!KvTypeFromName(args.lab.kv_type)) {
     return UsageError("--kv-type", "",
@@ -102,6 +115,16 @@ Status RunLab(const Args& args) {
   return WriteOutput(OutputIsTerminal() ? ForTerminal(text) : text);
 }
 
+void AddAttentionOptions(const Command& command, LabArgs& args) {
+  command.AddWhole("--head-dim", args.head_dim, 32, 256,
+                   "dimensions of a head, a multiple of 32 (default: 64)");
+  command.AddWhole("--tile", args.tile, 1, 4096,
+                   "rows of queries and of keys in fast memory (default: what fits)");
+  command.AddByteSize("--fast-memory", args.fast_memory,
+                      "bytes of the fast tier (default: 192KiB)");
+  command.AddSeed("--seed", args.seed, "of its inputs (default: 0)");
+}
+
 }  // namespace
 
 void AddLab(const Command& folio) {
@@ -112,13 +135,14 @@ void AddLab(const Command& folio) {
   command.AddFlag("--list", args->list, "say what each one shows");
   command.AddText("--model", args->lab.model,
                   "a GGUF file or a name in the store (default: as for run; paged and kv-size "
-                  "need none and then take the shape of Qwen3-8B)");
-  command.AddWhole(
-      "--tokens", args->lab.tokens, 1, kMost,
-      "how long: of kv-size (default: 100000), and of kv-cache at most (default: 1024)");
+                  "need none and then take the shape of Qwen3-8B; attention takes none)");
+  command.AddWhole("--tokens", args->lab.tokens, 1, kMost,
+                   "how long: of kv-size (default: 100000), of kv-cache at most (default: 1024), "
+                   "and of attention (default: 512)");
   command.AddWhole("--threads", args->lab.threads, 1, 1024,
                    "compute threads (default: one a core)");
   command.AddText("--kv-type", args->lab.kv_type, "bf16 (default), f16, f32 or q8_0");
+  AddAttentionOptions(command.Group("Options of attention"), args->lab);
   command.AddFlag("--json", args->json, "print one JSON document with the same steps");
   command.SetAction([args] { return RunLab(*args); });
 }

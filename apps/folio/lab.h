@@ -1,9 +1,11 @@
-// The worked examples of the texts on paging, KV cache size and prompt caching, run on the engine's
-// own classes: each lab is a few steps that say what happened, as lines for people and as facts.
+// The worked examples of the texts on paging, KV cache size, prompt caching and FlashAttention, run
+// on the engine's own classes: each lab is a few steps that say what happened, as lines for people
+// and as facts.
 #ifndef FOLIO_APPS_FOLIO_LAB_H_
 #define FOLIO_APPS_FOLIO_LAB_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,11 @@ struct LabArgs {
   std::int64_t tokens = 0;  // 0 = the lab's own
   std::int64_t threads = 0;
   std::string kv_type = "bf16";
+  // Of the attention lab; 0 = its own.
+  std::int64_t head_dim = 0;
+  std::int64_t tile = 0;          // rows of queries and of keys
+  std::uint64_t fast_memory = 0;  // bytes
+  std::optional<std::uint64_t> seed;
 };
 
 struct LabStep {
@@ -36,6 +43,8 @@ Result<LabSteps> KvSizeLab(const LabArgs& args);
 Result<LabSteps> PromptCacheLab(const LabArgs& args);
 // The work of one decode step with and without a KV cache.
 Result<LabSteps> KvCacheLab(const LabArgs& args);
+// From attention in three passes to FlashAttention: what each rung moves, computes and loses.
+Result<LabSteps> AttentionLab(const LabArgs& args);
 
 }  // namespace folio
 

@@ -31,6 +31,12 @@ std::string Grouped(std::int64_t number) {
   return "-" + Grouped(~static_cast<std::uint64_t>(number) + 1);
 }
 
+std::string Significant(double number, int digits) {
+  std::array<char, 64> text = {};
+  std::snprintf(text.data(), text.size(), "%.*g", digits, number);
+  return text.data();
+}
+
 std::string Decimal(double number, int digits) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.*f", digits, number);

@@ -17,6 +17,9 @@ std::string Grouped(std::int64_t number);
 // "12.35": so many digits behind the point.
 std::string Decimal(double number, int digits);
 
+// "0.0025", "6.7e-16": so many significant digits.
+std::string Significant(double number, int digits);
+
 // One line of at most `most` characters (code points), control characters as blanks; a longer text
 // ends with "...".
 std::string OneLine(std::string_view text, std::size_t most);

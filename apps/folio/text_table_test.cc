@@ -44,5 +44,11 @@ TEST(Wrapped, AWordThatIsTooLongStays) {
   EXPECT_THAT(Wrapped("  abcdefghij", 5), ElementsAre("  abcdefghij"));
 }
 
+TEST(TextTable, SignificantDigitsAreKeptHoweverSmallTheNumber) {
+  EXPECT_EQ(Significant(0.00251, 2), "0.0025");
+  EXPECT_EQ(Significant(6.66e-16, 2), "6.7e-16");
+  EXPECT_EQ(Significant(0, 2), "0");
+}
+
 }  // namespace
 }  // namespace folio

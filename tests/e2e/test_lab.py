@@ -1,9 +1,11 @@
 """The worked examples: their numbers are the texts', and the engine's own."""
 
+import math
+
 import pytest
 from cli_checks import refused
 
-LABS = ["paged", "kv-size", "prompt-cache", "kv-cache"]
+LABS = ["paged", "kv-size", "prompt-cache", "kv-cache", "attention"]
 
 
 def steps(folio, name, *args, **options):
@@ -46,6 +48,11 @@ def test_wrong_usage_names_what_there_is(folio):
     refused(folio("lab", "kv-size", "--tokens", "0"), 2, "--tokens", "0")
     refused(folio("lab", "paged", "--tokens", "5"), 2, "--tokens", "paged")
     refused(folio("lab", "kv-cache", "--tokens", "100"), 2, "--tokens", "100")
+    refused(folio("lab", "paged", "--tile", "5"), 2, "--tile", "paged")
+    refused(folio("lab", "attention", "--tokens", "15"), 2, "--tokens", "15", "2048")
+    refused(folio("lab", "attention", "--head-dim", "48"), 2, "--head-dim", "48", "32")
+    refused(folio("lab", "attention", "--tile", "512", "--fast-memory", "16KiB"), 2, "--fast-memory", "16384")
+    refused(folio("lab", "attention", "--fast-memory", "100"), 2, "--fast-memory", "100")
     refused(folio("lab", "kv-size", "--model", "nowhere.gguf"), 3, "nowhere.gguf")
 
 
@@ -213,9 +220,109 @@ def test_misses_are_explained(prompt_cache):
     assert all(case["why"].count("\n") == 0 for case in cases)
 
 
+@pytest.fixture(scope="module")
+def attention(folio):
+    return steps(folio, "attention")
+
+
+def by_rung(rows):
+    return {row["rung"]: row for row in rows}
+
+
+def test_f1_f2_sizes_and_overflow(attention):
+    assert (attention["F1"]["matrix_bytes"], attention["F1"]["table_bytes"]) == (32 << 20, 32 << 30)
+    step = attention["F2"]
+    assert [(case["x"], case["fp16"] is None) for case in step["exp"]] == [(11, False), (12, True)]
+    assert step["exp"][1]["exact"] > step["largest_fp16"] == 65504
+    rungs = by_rung(step["rungs"])
+    for unsafe in ("three-pass", "fused, unsafe"):
+        assert rungs[unsafe]["overflows"] > 0 and rungs[unsafe]["rows_lost"] > 0
+    for safe in ("safe three-pass", "one pass"):
+        assert rungs[safe]["overflows"] == rungs[safe]["rows_lost"] == 0 < rungs[safe]["largest_difference"] < 0.02
+
+
+def test_f3_the_ladder(folio, attention):
+    rungs = attention["F3"]["rungs"]
+    assert [rung["rung"] for rung in rungs] == ["three-pass", "safe three-pass", "online two-pass", "one pass", "tiled"]
+    assert [rung["passes"] for rung in rungs] == [3, 3, 2, 1, 1]
+    assert all(0 < rung["largest_difference"] < 2e-3 and rung["overflows"] == 0 for rung in rungs)
+    n, d = 512, 64
+    assert [rung["table_bytes"] for rung in rungs] == [8 * n * n, 8 * n * n, 0, 0, 0]
+    assert rungs[4]["bytes_moved"] < rungs[3]["bytes_moved"] / 50
+    small = steps(folio, "attention", "--tokens", "100", "--head-dim", "32", "--tile", "8", "--seed", "7")["F3"]
+    assert (small["tokens"], small["head_dim"], small["tile"]) == (100, 32, 8)
+    tiles = -(-100 // 8)
+    assert small["rungs"][4]["bytes_moved"] == 2 * (2 * 100 * 32 + 2 * tiles * 100 * 32)
+    assert small["rungs"][4]["fast_bytes_used"] < small["fast_bytes"]
+
+
+def test_f4_recurrences_are_their_sums(attention):
+    step = attention["F4"]
+    d = o = 0.0
+    m = -math.inf
+    for row in step["steps"]:
+        m_old, d_old, m = m, d, max(m, row["x"])
+        d = d_old * math.exp(m_old - m) + math.exp(row["x"] - m)
+        o = o * d_old * math.exp(m_old - m) / d + math.exp(row["x"] - m) / d * row["v"]
+        assert row["d"] == pytest.approx(d, rel=1e-13) == pytest.approx(row["d_as_sum"], rel=1e-13)
+        assert row["o"] == pytest.approx(o, rel=1e-12) == pytest.approx(row["o_as_sum"], rel=1e-12)
+    weights = [math.exp(row["x"] - m) for row in step["steps"]]
+    wanted = sum(w * row["v"] for w, row in zip(weights, step["steps"])) / sum(weights)
+    assert step["o_of_softmax"] == pytest.approx(wanted, rel=1e-12) == pytest.approx(o, rel=1e-12)
+    assert step["largest_difference"] < 1e-14
+
+
+def test_f5_traffic_falls_with_fast_memory_and_reproduces_the_paper(attention):
+    step = attention["F5"]
+    for rung in ("online two-pass", "one pass"):
+        moved = [by_rung(tier["rungs"])[rung]["bytes_moved"] for tier in step["tiers"]]
+        assert len(moved) == 3 and moved == sorted(moved, reverse=True) and moved[0] > 4 * moved[-1]
+    for tier in step["tiers"]:
+        assert all(rung["fast_bytes_used"] <= tier["fast_bytes"] for rung in tier["rungs"])
+    bare, standard, flash = step["paper"]["counted"]
+    assert (standard["paper_gb"], flash["paper_gb"]) == (40.3, 4.4)
+    assert standard["gb"] == pytest.approx(40.3, rel=0.01) and flash["gb"] == pytest.approx(4.4, rel=0.08)
+    assert bare["gb"] < 0.7 * standard["gb"] and 8 < step["paper"]["ratio"] < 10
+    assert all(row["forward_gb"] < row["gb"] and row["largest_difference"] < 5e-3 for row in (bare, standard, flash))
+    assert all(row["gb"] == pytest.approx(row["head_bytes"] * 1024 / 1e9) for row in (bare, standard, flash))
+
+
+def test_f6_operations_do_not_fall(attention):
+    rungs = by_rung(attention["F6"]["rungs"])
+    assert rungs["one pass"]["operations"] >= rungs["three-pass"]["operations"]
+    assert all(3.9 < rung["times"] < 4.1 for rung in rungs.values())
+    assert attention["F6"]["training_products"]["times"] == pytest.approx(7 / 6)
+
+
+def test_f7_tiers(attention):
+    tiers = attention["F7"]["tiers"]
+    given = [(tier["bytes"], tier["bytes_per_second"]) for tier in tiers if not tier["measured"]]
+    assert given[0] == (20e6, 19e12) and given[1] == (40e9, 1.5e12) and given[2][1] == 12.8e9
+    measured = [tier["bytes_per_second"] for tier in tiers if tier["measured"]]
+    assert measured and all(1e8 < speed < 1e13 for speed in measured)
+    rungs = attention["F3"]["rungs"]
+    for tier in tiers:
+        assert tier["first_rung_seconds"] == pytest.approx(rungs[0]["bytes_moved"] / tier["bytes_per_second"])
+        assert tier["last_rung_seconds"] == pytest.approx(rungs[4]["bytes_moved"] / tier["bytes_per_second"])
+
+
+@pytest.mark.parametrize("isa", ["scalar", None])
+def test_the_engines_kernel_moves_what_the_ladder_counts(folio, isa):
+    options = {"env": {"FOLIO_ISA": isa}} if isa else {}
+    step = steps(folio, "attention", **options)["kernel"]
+    assert step["isa"] == (isa or step["isa"])
+    f16, bf16 = step["runs"]
+    assert f16["largest_difference"] < 1e-5 < bf16["largest_difference"] < 0.02
+    for run in step["runs"]:
+        little, enough = run["traffic"]
+        assert little["kv_bytes"] == step["counted_kv_bytes"] == 8 * enough["kv_bytes"] == 8 * 2 * 512 * 64 * 2
+        assert run["seconds"] > 0 and run["rows_lost"] == 0
+
+
 @pytest.mark.parametrize("name,words", [
     ("paged", ["P1  time 0", "free queue: 3 2 1 0", "hands out 2 3", "[2, 16, 8, 128]"]),
-    ("kv-size", ["14,745,600,000 bytes = 13.73 GiB", "MQA", "6,251"])])
+    ("kv-size", ["14,745,600,000 bytes = 13.73 GiB", "MQA", "6,251"]),
+    ("attention", ["32.00 GiB", "65504 = e^11.09", "online two-pass", "40.3", "A100 HBM"])])
 def test_text_has_the_same_steps(folio, name, words):
     outcome = folio("lab", name)
     assert outcome.code == 0 and outcome.err == "" and max(map(len, outcome.out.splitlines())) <= 110
