@@ -30,7 +30,7 @@ def reached(source):
             continue
         seen.add(path)
         for name in INCLUDE.findall(path.read_bytes()):
-            for folder in (path.parent, ROOT / "src", ROOT / "include", ROOT / "bridge"):
+            for folder in (path.parent, *(ROOT / name for name in ("src", "include", "bridge", "apps", "tests"))):
                 header = folder / os.fsdecode(name)
                 if header.is_file():
                     todo.append(header.resolve())

@@ -3,14 +3,11 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 namespace folio {
 namespace {
-
-using testing::ElementsAre;
 
 std::vector<std::int32_t> Letters(std::string_view text) { return {text.begin(), text.end()}; }
 

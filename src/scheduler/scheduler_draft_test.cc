@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "scheduler/scheduler_testing.h"
