@@ -16,6 +16,7 @@
 #include "folio/bench_tokens.h"
 #include "folio/commands.h"
 #include "folio/engine_args.h"
+#include "folio/median.h"
 #include "folio/options.h"
 #include "folio/output.h"
 #include "folio/progress_bar.h"
@@ -54,34 +55,38 @@ double Seconds(const std::function<Status()>& work, Status& status) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Multiply-adds of a row's products, two operations each: of all matrices but the last, which only
-// the prompt's last row meets.
-double OperationsOfARow(const ModelWeights& weights) {
-  double operations = 0;
+// Calls `visit` with each matrix of a layer that there is.
+template <typename Visit>
+void ForEachLayerMatrix(const ModelWeights& weights, const Visit& visit) {
   for (const LayerWeights& layer : weights.layers) {
     for (const PackedMatrix* matrix :
          {&layer.q, &layer.k, &layer.v, &layer.attn_out, &layer.gate, &layer.up, &layer.down}) {
-      if (matrix->data == nullptr) continue;
-      operations += 2.0 * static_cast<double>(matrix->n) * static_cast<double>(matrix->k);
+      if (matrix->data != nullptr) visit(*matrix);
     }
   }
+}
+
+// Of a row's product: a multiplication and an addition for each weight.
+double Operations(const PackedMatrix& matrix) {
+  return 2.0 * static_cast<double>(matrix.n) * static_cast<double>(matrix.k);
+}
+
+// Of one row in all layers. The vocabulary's matrix is not counted: only a prompt's last row meets
+// it.
+double OperationsOfLayers(const ModelWeights& weights) {
+  double operations = 0;
+  ForEachLayerMatrix(weights,
+                     [&](const PackedMatrix& matrix) { operations += Operations(matrix); });
   return operations;
 }
 
 // Bytes of weights that every forward pass reads: all matrices but the embedding, of which only
 // single rows are read unless it is also the output.
 std::uint64_t WeightBytesOfAPass(const ModelWeights& weights) {
-  std::uint64_t bytes = 0;
-  const auto add = [&bytes](const PackedMatrix& matrix) {
-    if (matrix.data != nullptr) bytes += PackedBytes(matrix.type, matrix.n, matrix.k);
-  };
-  for (const LayerWeights& layer : weights.layers) {
-    for (const PackedMatrix* matrix :
-         {&layer.q, &layer.k, &layer.v, &layer.attn_out, &layer.gate, &layer.up, &layer.down}) {
-      add(*matrix);
-    }
-  }
-  add(weights.output);
+  std::uint64_t bytes = PackedBytes(weights.output.type, weights.output.n, weights.output.k);
+  ForEachLayerMatrix(weights, [&](const PackedMatrix& matrix) {
+    bytes += PackedBytes(matrix.type, matrix.n, matrix.k);
+  });
   return bytes;
 }
 
@@ -100,7 +105,7 @@ class Bench {
                          .prompt = args_.prompt,
                          .tokens_per_second = {},
                          .bytes_per_token = PrefillBytes(),
-                         .operations_per_token = OperationsOfARow(model_.weights()),
+                         .operations_per_token = OperationsOfLayers(model_.weights()),
                          .share_of_limit = {}});
     }
     if (args_.generate > 0) {
@@ -108,7 +113,8 @@ class Bench {
                          .generate = args_.generate,
                          .tokens_per_second = {},
                          .bytes_per_token = DecodeBytes(),
-                         .operations_per_token = OperationsOfARow(model_.weights()),
+                         .operations_per_token = OperationsOfLayers(model_.weights()) +
+                                                 Operations(model_.weights().output),
                          .share_of_limit = {}});
     }
     ProgressBar bar("measuring");
@@ -199,11 +205,6 @@ class Bench {
   Session stem_;
   std::vector<TokenId> tokens_;
 };
-
-double Median(const std::vector<double>& sorted) {
-  const std::size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
 
 // Decode is held against reading, prefill against multiplying.
 void AddShares(const MachineLimits& limits, std::vector<BenchResult>& results) {

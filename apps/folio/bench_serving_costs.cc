@@ -7,6 +7,7 @@
 
 #include "folio/bench_serving_scenarios.h"
 #include "folio/bench_tokens.h"
+#include "folio/median.h"
 #include "kvcache/kv_cache_manager.h"
 #include "kvcache/kv_sizing.h"
 
@@ -24,11 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 struct StepCosts {
@@ -80,8 +76,7 @@ LongPromptCosts MeasureLongPrompt(const LoadedModel& model) {
   const int block_size = model.options().block_size;
   const auto hasher = std::make_shared<BlockHasher>();
   const std::vector<std::int32_t> tokens = BenchTokens(kLongPrompt, model.config().vocab);
-  std::vector<KvGroupSpec> groups;
-  for (const KvGroup& group : model.kv_layout().groups) groups.push_back({.window = group.window});
+  const std::vector<KvGroupSpec> groups = GroupSpecs(model.kv_layout());
   const std::int64_t blocks =
       BlocksForTokens(kLongPrompt, block_size) * static_cast<std::int64_t>(groups.size());
   KvCacheManager cache(groups, block_size, blocks, /*caching=*/true, /*trace=*/nullptr);

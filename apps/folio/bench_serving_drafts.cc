@@ -10,6 +10,7 @@
 #include "engine/run_request.h"
 #include "folio/bench_serving_scenarios.h"
 #include "folio/bench_tokens.h"
+#include "folio/median.h"
 
 namespace folio {
 namespace {
@@ -80,11 +81,6 @@ class Dictation {
 
 double TokensPerSecond(const Outcome& outcome) {
   return static_cast<double>(outcome.usage.generated_tokens - 1) / outcome.timings.decode_seconds;
-}
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 bool AsDictated(const Outcome& outcome, const Text& text) {

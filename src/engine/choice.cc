@@ -31,8 +31,9 @@ Choice::Choice(const Request& request, const Tokenizer& tokenizer, int index,
   delta_.choice = index;
 }
 
-std::int32_t Choice::Draw(std::span<const float> logits, std::span<const std::int32_t> history) {
-  Result<Sample> sample = sampler_.Draw(logits, history, static_cast<std::int64_t>(history.size()));
+std::int32_t Choice::Draw(std::span<const float> logits, std::span<const std::int32_t> history,
+                          std::int64_t position) {
+  Result<Sample> sample = sampler_.Draw(logits, history, position);
   if (!sample) {
     End(FinishReason::kError, std::move(sample.error()));
     return 0;

@@ -27,9 +27,12 @@ class Choice {
   std::int64_t tokens_left() const { return most_tokens_ - generated_; }
   bool finished() const { return finished_.has_value(); }
 
-  // Draws the token that follows `history`. If the reply goes on, it is the next to compute;
-  // otherwise finished() is set. Bad logits end the reply with an error.
-  std::int32_t Draw(std::span<const float> logits, std::span<const std::int32_t> history);
+  // Draws the token at `position`, which follows `history`: read where reads_history() says so. If
+  // the reply goes on, it is the next to compute; otherwise finished() is set. Bad logits end the
+  // reply with an error.
+  std::int32_t Draw(std::span<const float> logits, std::span<const std::int32_t> history,
+                    std::int64_t position);
+  bool reads_history() const { return sampler_.HasPenalties(); }
 
   // Ends a reply that is not finished; of kError, with the reason.
   void End(FinishReason reason, Error error = {});

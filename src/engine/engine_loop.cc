@@ -245,14 +245,17 @@ void EngineLoop::Draw(TokenDraw& draw) {
   const std::span<const std::int32_t> chain = draw.sequence->chain.tokens();
   const auto vocab = static_cast<std::size_t>(model_->config().vocab);
   draw.tokens.clear();
-  std::vector<std::int32_t> history;
+  draw.history.clear();
   for (std::size_t row = 0; row <= draw.draft.size(); ++row) {
     const std::span<float> logits = draw.logits.subspan(row * vocab, vocab);
     if (options_.on_logits) options_.on_logits(draw.request->id, draw.choice->index(), logits);
-    if (row == 1) history.assign(chain.begin(), chain.end());
-    if (row > 0) history.push_back(draw.tokens.back());
-    draw.tokens.push_back(
-        draw.choice->Draw(logits, row == 0 ? chain : std::span<const std::int32_t>(history)));
+    if (row > 0 && draw.choice->reads_history()) {
+      if (row == 1) draw.history.assign(chain.begin(), chain.end());
+      draw.history.push_back(draw.tokens.back());
+    }
+    const std::span<const std::int32_t> history = draw.history.empty() ? chain : draw.history;
+    const auto position = static_cast<std::int64_t>(chain.size() + row);
+    draw.tokens.push_back(draw.choice->Draw(logits, history, position));
     if (draw.choice->finished()) return;
     if (row < draw.draft.size() && draw.tokens.back() != draw.draft[row]) return;
   }
@@ -340,7 +343,7 @@ void EngineLoop::CollectDraws(const folio::Step& step, std::int64_t now_ns) {
 void EngineLoop::AddDraw(ActiveRequest& request, std::size_t choice, Sequence& sequence,
                          std::span<float> logits, std::span<const std::int32_t> draft) {
   if (num_draws_ == draws_.size()) draws_.emplace_back();
-  TokenDraw& draw = draws_[num_draws_++];  // keeps the memory of `tokens`
+  TokenDraw& draw = draws_[num_draws_++];  // keeps the memory of its lists
   draw.request = &request;
   draw.choice = request.choices[choice].get();
   draw.sequence = &sequence;

@@ -94,6 +94,7 @@ class EngineLoop {
     Sequence* sequence = nullptr;
     std::span<float> logits;              // of the last token, and after each of the draft
     std::span<const std::int32_t> draft;  // what was verified
+    std::vector<std::int32_t> history;    // with the draft's, where penalties want it
     std::vector<std::int32_t> tokens;     // drawn: one, and one more for each of the draft accepted
   };
   EngineLoop(LoadedModel& model, const EngineLoopOptions& options, AlignedBuffer logits);

@@ -31,13 +31,15 @@ class Sampler {
   Result<Sample> Draw(std::span<const float> logits, std::span<const std::int32_t> history,
                       std::int64_t position);
 
+  // Whether a draw looks at the history at all.
+  bool HasPenalties() const;
+
  private:
   struct Candidate {
     std::int32_t token;
     float logit;
   };
 
-  bool HasPenalties() const;
   std::span<const float> Penalise(std::span<const float> logits,
                                   std::span<const std::int32_t> history);
   // Fills maxima_, which the two below need.

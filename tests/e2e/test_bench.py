@@ -18,6 +18,8 @@ def test_shares_of_the_limit_are_told_where_limits_were_measured(folio, smollm2)
         assert abs(result["share_of_limit"] / shares[result["test"]] - 1) < 1e-9
     # 30 layers of 576 x (576 + 2 x 192 + 576 + 3 x 1536) weights, a multiplication and an addition each
     assert prefill["operations_per_token"] == 2 * 30 * 576 * (576 + 2 * 192 + 576 + 3 * 1536)
+    # a generated token meets the vocabulary's 49,152 rows too
+    assert decode["operations_per_token"] == prefill["operations_per_token"] + 2 * 576 * 49152
     assert "OF LIMIT" in bench(folio, smollm2, "--limits").out
 
 
