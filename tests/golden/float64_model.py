@@ -14,6 +14,8 @@ import numpy as np
 
 GEMMA_LOCAL_ROPE_BASE = 10000.0
 GEMMA_GLOBAL_EVERY = 6
+# architecture -> whether the weights of the experts that a token goes through are scaled to sum to one
+_EXPERT_WEIGHTS_SUM_TO_ONE = {"llama": True, "qwen2moe": False, "qwen3moe": True, "olmoe": False}
 
 
 def open_file(path):
@@ -67,18 +69,32 @@ def softmax(x):
     return e / e.sum(axis=-1, keepdims=True)
 
 
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
 def log_softmax(x):
     shifted = x - x.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
+def gated(x, gate, up, down, activation=silu):
+    """A feed-forward network of three matrices, rows first."""
+    return (activation(x @ gate.T) * (x @ up.T)) @ down.T
+
+
+def largest(x, count):
+    """Indices [rows, count] of each row's largest values; of equal ones, those of lower index."""
+    return np.argsort(-x, axis=-1, kind="stable")[:, :count]
+
+
 class Float64Model:
-    """A model of architecture llama, qwen2, qwen3 or gemma3."""
+    """A model of architecture llama (with experts or without), qwen2, qwen3, gemma3, qwen2moe, qwen3moe or olmoe."""
 
     def __init__(self, path):
         self.fields, self._tensors = open_file(path)
         self.arch = self.fields["general.architecture"]
-        if self.arch not in ("llama", "qwen2", "qwen3", "gemma3"):
+        if self.arch not in ("llama", "qwen2", "qwen3", "gemma3", *_EXPERT_WEIGHTS_SUM_TO_ONE):
             raise ValueError(f"{path}: no forward pass for architecture {self.arch!r}")
         self.layers = self._get("block_count")
         self.hidden = self._get("embedding_length")
@@ -87,6 +103,8 @@ class Float64Model:
         self.head_dim = self._get("attention.key_length", self.hidden // self.heads)
         self.eps = float(self._get("attention.layer_norm_rms_epsilon"))
         self.gemma = self.arch == "gemma3"
+        self.experts = self._get("expert_count", 0)
+        self.experts_used = self._get("expert_used_count", 0)
         self._cache = {}
 
     def _get(self, key, default=None):
@@ -140,10 +158,10 @@ class Float64Model:
             out = x @ w[f"attn_{name}.weight"].T
             if f"attn_{name}.bias" in w:
                 out = out + w[f"attn_{name}.bias"]
-            out = out.reshape(tokens, heads, self.head_dim)
-            if f"attn_{name}_norm.weight" in w:
-                out = rms_norm(out, w[f"attn_{name}_norm.weight"], self.eps)
-            return out
+            if f"attn_{name}_norm.weight" in w:  # of a head's size, or (OLMoE) of all heads together
+                norm = w[f"attn_{name}_norm.weight"]
+                out = rms_norm(out.reshape(tokens, -1, norm.size), norm, self.eps)
+            return out.reshape(tokens, heads, self.head_dim)
 
         rope = self.rope(layer)
         q, k = rope.rotate(project("q", self.heads)), rope.rotate(project("k", self.kv_heads))
@@ -159,31 +177,66 @@ class Float64Model:
             out[:, head] = softmax(np.where(visible, scores, -np.inf)) @ v[:, head // group]
         return out.reshape(tokens, -1) @ w["attn_output.weight"].T
 
-    def _feed_forward(self, x, w):
-        activation = gelu_tanh if self.gemma else silu
-        gated = activation(x @ w["ffn_gate.weight"].T) * (x @ w["ffn_up.weight"].T)
-        return gated @ w["ffn_down.weight"].T
+    def _expert_weights(self, router_logits):
+        """(experts [tokens, used] of each token, what their outputs are multiplied by)."""
+        probabilities = softmax(router_logits)
+        chosen = largest(probabilities, self.experts_used)
+        weights = np.take_along_axis(probabilities, chosen, axis=-1)
+        if _EXPERT_WEIGHTS_SUM_TO_ONE[self.arch]:
+            weights = weights / weights.sum(axis=-1, keepdims=True)
+        return chosen, weights
 
-    def hidden_states(self, tokens):
-        """[layers + 1, tokens, hidden]: the embeddings, then each layer's output."""
+    def _mixture(self, x, w, router_logits):
+        chosen, weights = self._expert_weights(router_logits)
+        out = np.zeros_like(x)
+        for expert in range(self.experts):
+            token, place = np.nonzero(chosen == expert)
+            matrices = (w[f"ffn_{name}_exps.weight"][expert] for name in ("gate", "up", "down"))
+            out[token] += weights[token, place, None] * gated(x[token], *matrices)
+        if "ffn_gate_shexp.weight" in w:
+            matrices = (w[f"ffn_{name}_shexp.weight"] for name in ("gate", "up", "down"))
+            share = sigmoid(x @ w["ffn_gate_inp_shexp.weight"].reshape(-1))
+            out += share[:, None] * gated(x, *matrices)
+        return out
+
+    def _feed_forward(self, x, w):
+        """(output, router logits [tokens, experts] or None)."""
+        if self.experts:
+            router_logits = x @ w["ffn_gate_inp.weight"].T
+            return self._mixture(x, w, router_logits), router_logits
+        matrices = (w[f"ffn_{name}.weight"] for name in ("gate", "up", "down"))
+        return gated(x, *matrices, activation=gelu_tanh if self.gemma else silu), None
+
+    def _run(self, tokens):
+        """(hidden states [layers + 1, tokens, hidden], router logits of each layer that has experts)."""
         embedding = self._tensors["token_embd.weight"]
         x = gguf.quants.dequantize(embedding.data[np.asarray(tokens)], embedding.tensor_type).astype(np.float64)
         x = x.reshape(len(tokens), self.hidden)
         if self.gemma:
             x = x * math.sqrt(self.hidden)
-        states = [x]
+        states, router_logits = [x], []
         for layer in range(self.layers):
             w = self._layer_weights(layer)
             out = self._attention(rms_norm(x, w["attn_norm.weight"], self.eps), layer, w)
             if self.gemma:
                 out = rms_norm(out, w["post_attention_norm.weight"], self.eps)
             x = x + out
-            out = self._feed_forward(rms_norm(x, w["ffn_norm.weight"], self.eps), w)
+            out, routed_by = self._feed_forward(rms_norm(x, w["ffn_norm.weight"], self.eps), w)
+            if routed_by is not None:
+                router_logits.append(routed_by)
             if self.gemma:
                 out = rms_norm(out, w["post_ffw_norm.weight"], self.eps)
             x = x + out
             states.append(x)
-        return np.stack(states)
+        return np.stack(states), router_logits
+
+    def hidden_states(self, tokens):
+        """[layers + 1, tokens, hidden]: the embeddings, then each layer's output."""
+        return self._run(tokens)[0]
+
+    def router_logits(self, tokens):
+        """[layers, tokens, experts] of a model with experts."""
+        return np.stack(self._run(tokens)[1])
 
     def head_logits(self, x):
         """Logits [tokens, vocab] of the last layer's output."""

@@ -5,7 +5,8 @@ usage: make_tiny_models.py [--out DIR] [NAME ...]      (--list prints the names)
 
 Metadata keys, tensor names and shapes are those of files converted from real models. Matrices are
 noise of a standard deviation that keeps activations sane and the softmax far from uniform; norms
-are 1 +- 0.2. The tokenizers are small but complete: every byte string can be encoded.
+are 1 +- 0.2. The tokenizers are small but complete: every byte string can be encoded. Seeds of
+models with experts are chosen so that no token of the reference has two experts nearly tied.
 tiny_references.npz holds what Hugging Face transformers computes with them.
 
 Needs numpy only.
@@ -13,6 +14,7 @@ Needs numpy only.
 
 import argparse
 import dataclasses
+import math
 import os
 import sys
 
@@ -48,15 +50,29 @@ class TinyModel:
     llama3_rope: tuple = None
     linear_rope: float = None
     window: int = 0
+    # Mixture of Experts, where `experts` is not 0. An expert has `expert_ff` rows, or `ff` where that is 0 (and the
+    # file then has no key of its own for it); `shared_ff` > 0 adds an expert that every token goes through.
+    experts: int = 0
+    experts_used: int = 0
+    expert_ff: int = 0
+    shared_ff: int = 0
+    # The shared expert's gate is a vector in files of older converters, a matrix of one row in those of newer ones.
+    shared_gate_is_matrix: bool = False
     seed: int = 1
 
     @property
     def qkv_bias(self):
-        return self.arch == "qwen2"
+        return self.arch in ("qwen2", "qwen2moe")
 
     @property
     def qk_norm(self):
-        return self.arch in ("qwen3", "gemma3")
+        """One norm for every head of the queries and keys."""
+        return self.arch in ("qwen3", "qwen3moe", "gemma3")
+
+    @property
+    def whole_qk_norm(self):
+        """One norm over all heads together."""
+        return self.arch == "olmoe"
 
     @property
     def post_norms(self):
@@ -64,7 +80,7 @@ class TinyModel:
 
     @property
     def explicit_head_dim(self):
-        return self.arch in ("qwen3", "gemma3")
+        return self.arch in ("qwen3", "qwen3moe", "gemma3")
 
 
 _ALL_TYPES = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS",
@@ -97,6 +113,43 @@ MODELS = {
                                  types=_ALL_TYPES, embedding_type="Q4_K", seed=11),
 }
 
+# Models with experts.
+MOE_MODELS = {
+    # Mixtral: experts of the dense model's width, weights that sum to one.
+    "mixtral": TinyModel("llama", "llama_spm", heads=4, kv_heads=2, eps=1e-3, rope_base=1000000.0, experts=8,
+                         experts_used=2, seed=3121),
+    # Far more rows in a dense feed-forward network, which no layer has, than in an expert.
+    "qwen3moe": TinyModel("qwen3moe", "qwen_bpe", heads=4, kv_heads=2, eps=1e-3, rope_base=1000000.0, ff=224,
+                          experts=12, experts_used=3, expert_ff=96, seed=4022),
+    # Weights that sum to less than one, and a shared expert of another width.
+    "qwen2moe": TinyModel("qwen2moe", "qwen_bpe", heads=2, kv_heads=1, eps=1e-3, rope_base=1000000.0, ff=224, experts=6,
+                          experts_used=2, expert_ff=64, shared_ff=160, seed=3323),
+    # Weights that sum to less than one, and one norm over all heads.
+    "olmoe": TinyModel("olmoe", "qwen_bpe", heads=4, kv_heads=4, hidden=128, eps=1e-3, ff=64, experts=16,
+                       experts_used=4, seed=8024),
+    "mixtral-q4_k": TinyModel("llama", "llama_spm", heads=4, kv_heads=2, head_dim=64, hidden=256, ff=256, eps=1e-3,
+                              rope_base=1000000.0, experts=8, experts_used=2, types=("Q4_K", "Q6_K", "Q8_0", "Q5_K"),
+                              embedding_type="Q6_K", seed=325),
+    "qwen3moe-q8_0": TinyModel("qwen3moe", "qwen_bpe", heads=4, kv_heads=2, eps=1e-3, rope_base=1000000.0, ff=224,
+                               experts=12, experts_used=3, expert_ff=96, types=("Q8_0",), embedding_type="Q8_0",
+                               seed=1726),
+    "qwen2moe-q4_0": TinyModel("qwen2moe", "qwen_bpe", heads=2, kv_heads=1, eps=1e-3, rope_base=1000000.0, ff=224,
+                               experts=6, experts_used=2, expert_ff=64, shared_ff=160, shared_gate_is_matrix=True,
+                               types=("Q4_0",), embedding_type="Q8_0", seed=5027),
+    "olmoe-mixed": TinyModel("olmoe", "qwen_bpe", heads=4, kv_heads=4, hidden=128, eps=1e-3, ff=64, experts=16,
+                             experts_used=4, types=("Q4_1", "Q5_0", "IQ4_NL", "MXFP4", "Q5_1", "BF16"),
+                             embedding_type="Q8_0", seed=3828),
+}
+
+
+def shape(name):
+    """The model of this name."""
+    return MODELS[name] if name in MODELS else MOE_MODELS[name]
+
+
+def all_names():
+    return list({**MODELS, **MOE_MODELS})
+
 
 def llama3_rope_factors(model):
     """The divisors of RoPE's frequencies that Llama 3.1 defines, one a pair, as `rope_freqs.weight` holds them."""
@@ -107,6 +160,13 @@ def llama3_rope_factors(model):
     between = 1 / ((1 - smooth) / factor + smooth)
     divisors = np.where(wavelengths < original / high, 1.0, np.where(wavelengths > original / low, factor, between))
     return divisors.astype("<f4")
+
+
+def expert_metadata(model):
+    """The metadata pairs that only models with experts have."""
+    lengths = {"expert_count": model.experts, "expert_used_count": model.experts_used,
+               "expert_feed_forward_length": model.expert_ff, "expert_shared_feed_forward_length": model.shared_ff}
+    return [gguf_writer.metadata(f"{model.arch}.{key}", "u32", value) for key, value in lengths.items() if value]
 
 
 def metadata(model, name):
@@ -134,6 +194,8 @@ def metadata(model, name):
                   pair(f"{arch}.attention.value_length", "u32", model.head_dim)]
     if model.window:
         pairs.append(pair(f"{arch}.attention.sliding_window", "u32", model.window))
+    if model.experts:
+        pairs += expert_metadata(model)
     if model.linear_rope:
         pairs += [pair(f"{arch}.rope.scaling.type", "str", "linear"),
                   pair(f"{arch}.rope.scaling.factor", "f32", model.linear_rope)]
@@ -159,11 +221,26 @@ class TensorMaker:
         data = self.encoded(name, model.embedding_type, model.vocab * model.hidden, std)
         self._add(name, (model.hidden, model.vocab), model.embedding_type, data)
 
-    def matrix(self, name, inputs, outputs, gain=1.0):
+    def _next_type(self):
         type_name = self._model.types[self._matrices % len(self._model.types)]
         self._matrices += 1
+        return type_name
+
+    def matrix(self, name, inputs, outputs, gain=1.0):
+        type_name = self._next_type()
         data = self.encoded(name, type_name, inputs * outputs, gain * inputs**-0.5)
         self._add(name, (inputs, outputs), type_name, data)
+
+    def expert_matrices(self, name, inputs, outputs):
+        """One matrix for each expert, one after the other."""
+        type_name = self._next_type()
+        data = self.encoded(name, type_name, inputs * outputs * self._model.experts, inputs**-0.5)
+        self._add(name, (inputs, outputs, self._model.experts), type_name, data)
+
+    def gate(self, name, dims, gain):
+        """What experts are weighed by: F32 in every file, quantised or not."""
+        data = self.encoded(name, "F32", math.prod(dims), gain * dims[0]**-0.5)
+        self._add(name, dims, "F32", data)
 
     def vector(self, name, size, low, high):
         self._add(name, (size,), "F32",
@@ -174,6 +251,30 @@ class TensorMaker:
 
     def given(self, name, values):
         self._add(name, (values.size,), "F32", values.tobytes())
+
+
+# Router logits with this standard deviation favour a few experts without silencing the others.
+_ROUTER_GAIN = 2.5
+
+
+def dense_feed_forward(model, make, block):
+    make.matrix(block + "ffn_gate.weight", model.hidden, model.ff)
+    make.matrix(block + "ffn_up.weight", model.hidden, model.ff)
+    make.matrix(block + "ffn_down.weight", model.ff, model.hidden)
+
+
+def expert_feed_forward(model, make, block):
+    width = model.expert_ff or model.ff
+    make.gate(block + "ffn_gate_inp.weight", (model.hidden, model.experts), _ROUTER_GAIN)
+    make.expert_matrices(block + "ffn_gate_exps.weight", model.hidden, width)
+    make.expert_matrices(block + "ffn_up_exps.weight", model.hidden, width)
+    make.expert_matrices(block + "ffn_down_exps.weight", width, model.hidden)
+    if model.shared_ff:
+        gate_dims = (model.hidden, 1) if model.shared_gate_is_matrix else (model.hidden,)
+        make.gate(block + "ffn_gate_inp_shexp.weight", gate_dims, gain=1.0)
+        make.matrix(block + "ffn_gate_shexp.weight", model.hidden, model.shared_ff)
+        make.matrix(block + "ffn_up_shexp.weight", model.hidden, model.shared_ff)
+        make.matrix(block + "ffn_down_shexp.weight", model.shared_ff, model.hidden)
 
 
 def tensors(model, make):
@@ -200,12 +301,14 @@ def tensors(model, make):
         if model.qk_norm:
             make.norm(block + "attn_q_norm.weight", model.head_dim)
             make.norm(block + "attn_k_norm.weight", model.head_dim)
+        if model.whole_qk_norm:
+            make.norm(block + "attn_q_norm.weight", query)
+            make.norm(block + "attn_k_norm.weight", kv)
         if model.post_norms:
             make.norm(block + "post_attention_norm.weight", model.hidden)
         make.norm(block + "ffn_norm.weight", model.hidden)
-        make.matrix(block + "ffn_gate.weight", model.hidden, model.ff)
-        make.matrix(block + "ffn_up.weight", model.hidden, model.ff)
-        make.matrix(block + "ffn_down.weight", model.ff, model.hidden)
+        feed_forward = expert_feed_forward if model.experts else dense_feed_forward
+        feed_forward(model, make, block)
         if model.post_norms:
             make.norm(block + "post_ffw_norm.weight", model.hidden)
     return make.tensors
@@ -217,7 +320,7 @@ def file_name(name):
 
 def write_model(name, path):
     """Writes the model `name` to `path`, never leaving a half-written file there."""
-    model = MODELS[name]
+    model = shape(name)
     partial = f"{path}.{os.getpid()}.partial"
     gguf_writer.write(partial, metadata(model, name), tensors(model, TensorMaker(model)))
     os.replace(partial, path)
@@ -230,13 +333,13 @@ def main():
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(MODELS))
+        print("\n".join(all_names()))
         return
-    unknown = [name for name in options.names if name not in MODELS]
+    unknown = [name for name in options.names if name not in all_names()]
     if unknown:
         sys.exit(f"make_tiny_models.py: no model {unknown[0]!r}; --list names them")
     os.makedirs(options.out, exist_ok=True)
-    for name in options.names or MODELS:
+    for name in options.names or all_names():
         path = os.path.join(options.out, file_name(name))
         write_model(name, path)
         print(path)

@@ -6,8 +6,10 @@ usage: make_tiny_references.py
 Writes tiny_references.npz beside this script: `tokens` [640] and `positions` [40], and per model its
 log-probabilities [40, vocab] at these positions as float32. The sequence is longer than every window
 and crosses the position 512 at which attention starts a new part. transformers runs in float64 (its
-RoPE angles and Gemma's norms remain float32); the plain float64 pass must agree with it. Writes
-tiny_models.json too: each model file's SHA-256 and that difference.
+RoPE angles, norms and weights of experts remain float32); the plain float64 pass must agree with it.
+Writes tiny_models.json too: each model file's SHA-256, that difference, and for a model with experts
+the smallest distance, of any token in any layer, between the router's logits of the last expert that
+is taken and the first that is not: with a smaller one, rounding could rightly choose another expert.
 
 Needs numpy, gguf, torch and transformers.
 """
@@ -33,6 +35,20 @@ POSITIONS = np.array([0, 1, 2, 15, 16, 17, 22, 23, 24, 25, 31, 32, 33, 38, 39, 4
                       200, 255, 256, 300, 350, 400, 450, 510, 511, 512, 513, 535, 543, 544, 600, 639])
 # Largest difference allowed between transformers and the float64 pass, of the log-probabilities' spread.
 AGREEMENT = 2e-5
+SMALLEST_ROUTER_GAP = 1e-3
+
+
+def router_gap(model, tokens):
+    """The smallest distance between a chosen expert's logit and that of the best one not chosen."""
+    logits = model.router_logits(tokens)
+    chosen = np.stack([float64_model.largest(layer, model.experts_used) for layer in logits])
+    if any(len(np.unique(layer)) < model.experts for layer in chosen):
+        raise SystemExit("an expert is never used; choose another seed")
+    ordered = -np.sort(-logits, axis=-1)
+    gap = float((ordered[..., model.experts_used - 1] - ordered[..., model.experts_used]).min())
+    if gap < SMALLEST_ROUTER_GAP:
+        raise SystemExit(f"two experts are only {gap:.1e} apart; choose another seed")
+    return gap
 
 
 def main():
@@ -40,11 +56,11 @@ def main():
     arrays = {"tokens": tokens, "positions": POSITIONS.astype(np.int32)}
     record = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, shape in make_tiny_models.MODELS.items():
+        for name in make_tiny_models.all_names():
             path = os.path.join(folder, make_tiny_models.file_name(name))
             make_tiny_models.write_model(name, path)
             model = float64_model.Float64Model(path)
-            built = transformers_model.build(model, shape.llama3_rope, torch.float64)
+            built = transformers_model.build(model, make_tiny_models.shape(name).llama3_rope, torch.float64)
             golden = transformers_model.log_probs(built, tokens)
             own = float64_model.log_softmax(model.logits(tokens))
             difference = float(np.abs(golden - own).max() / (golden.max() - golden.min()))
@@ -53,6 +69,8 @@ def main():
             with open(path, "rb") as file:
                 sha256 = hashlib.sha256(file.read()).hexdigest()
             record[name] = {"sha256": sha256, "transformers_against_float64": float(f"{difference:.1e}")}
+            if model.experts:
+                record[name]["smallest_router_gap"] = float(f"{router_gap(model, tokens):.1e}")
             arrays[name] = golden[POSITIONS].astype(np.float32)
     np.savez_compressed(os.path.join(HERE, "tiny_references.npz"), **arrays)
     with open(os.path.join(HERE, "tiny_models.json"), "w", encoding="utf-8") as file:

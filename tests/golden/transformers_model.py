@@ -24,7 +24,16 @@ _LAYER_NAMES = {
     "ffn_gate.weight": "mlp.gate_proj.weight",
     "ffn_up.weight": "mlp.up_proj.weight",
     "ffn_down.weight": "mlp.down_proj.weight",
+    "ffn_gate_inp.weight": "mlp.gate.weight",
+    "ffn_up_exps.weight": "mlp.experts.gate_up_proj",
+    "ffn_down_exps.weight": "mlp.experts.down_proj",
+    "ffn_gate_inp_shexp.weight": "mlp.shared_expert_gate.weight",
+    "ffn_gate_shexp.weight": "mlp.shared_expert.gate_proj.weight",
+    "ffn_up_shexp.weight": "mlp.shared_expert.up_proj.weight",
+    "ffn_down_shexp.weight": "mlp.shared_expert.down_proj.weight",
 }
+# transformers (5) holds the experts' gate and up matrices as one tensor [experts, both, hidden], gates first.
+_GATE_EXPERTS, _UP_EXPERTS = "ffn_gate_exps.weight", "ffn_up_exps.weight"
 # Where one norm comes before the feed-forward network, and where two surround it.
 _NORM_NAMES = {"ffn_norm.weight": "post_attention_layernorm.weight"}
 _GEMMA_NORM_NAMES = {
@@ -37,7 +46,15 @@ _CLASSES = {
     "qwen2": (transformers.Qwen2Config, transformers.Qwen2ForCausalLM),
     "qwen3": (transformers.Qwen3Config, transformers.Qwen3ForCausalLM),
     "gemma3": (transformers.Gemma3TextConfig, transformers.Gemma3ForCausalLM),
+    "qwen2moe": (transformers.Qwen2MoeConfig, transformers.Qwen2MoeForCausalLM),
+    "qwen3moe": (transformers.Qwen3MoeConfig, transformers.Qwen3MoeForCausalLM),
+    "olmoe": (transformers.OlmoeConfig, transformers.OlmoeForCausalLM),
 }
+_MIXTRAL = (transformers.MixtralConfig, transformers.MixtralForCausalLM)
+
+
+def _classes(model):
+    return _MIXTRAL if model.arch == "llama" and model.experts else _CLASSES[model.arch]
 
 
 def _rotate_half_order(weight, heads):
@@ -72,9 +89,31 @@ def _config(model, vocab, tied, llama3_rope):
     if model.arch == "gemma3":
         values.update(sliding_window=model.fields["gemma3.attention.sliding_window"],
                       query_pre_attn_scalar=model.head_dim)
-    if model.arch == "qwen2":
+    if model.arch in ("qwen2", "qwen2moe", "olmoe"):
         del values["head_dim"]
-    return _CLASSES[model.arch][0](**values)
+    if model.experts:
+        values.update(_expert_config(model))
+    return _classes(model)[0](**values)
+
+
+def _expert_config(model):
+    values = {"num_experts": model.experts, "num_experts_per_tok": model.experts_used,
+              "experts_implementation": "eager"}
+    if model.arch == "llama":
+        values["num_local_experts"] = values.pop("num_experts")
+    else:  # Mixtral has no such setting: its weights always sum to one
+        values["norm_topk_prob"] = model.arch == "qwen3moe"
+    lengths = {"expert_feed_forward_length": "moe_intermediate_size",
+               "expert_shared_feed_forward_length": "shared_expert_intermediate_size"}
+    for key, name in lengths.items():
+        if f"{model.arch}.{key}" in model.fields:
+            values[name] = model.fields[f"{model.arch}.{key}"]
+    return values
+
+
+def _both_expert_matrices(model, layer):
+    gate, up = (model.weight32(f"blk.{layer}.{name}") for name in (_GATE_EXPERTS, _UP_EXPERTS))
+    return np.concatenate([gate, up], axis=1)
 
 
 def _state(model):
@@ -88,11 +127,17 @@ def _state(model):
         value = model.weight32(name)
         if name.startswith("blk."):
             _, layer, inner = name.split(".", 2)
+            if inner == _GATE_EXPERTS:
+                continue  # comes with the up matrices
+            if inner == _UP_EXPERTS:
+                value = _both_expert_matrices(model, layer)
             target = f"model.layers.{layer}.{names[inner]}"
         else:
             target = outer[name]
         if model.arch == "llama" and name.endswith(("attn_q.weight", "attn_k.weight")):
             value = _rotate_half_order(value, model.heads if "attn_q" in name else model.kv_heads)
+        if name.endswith("ffn_gate_inp_shexp.weight"):
+            value = value.reshape(1, -1)
         if model.gemma and "norm" in name:
             value = value - np.float32(1)  # transformers adds the one that the file already holds
         state[target] = torch.from_numpy(np.array(value, dtype=np.float32))
@@ -105,7 +150,7 @@ def build(model, llama3_rope=None, dtype=torch.float32):
     state = _state(model)
     tied = "output.weight" not in model.tensor_names()
     vocab = state["model.embed_tokens.weight"].shape[0]
-    built = _CLASSES[model.arch][1](_config(model, vocab, tied, llama3_rope))
+    built = _classes(model)[1](_config(model, vocab, tied, llama3_rope))
     built.load_state_dict(state, strict=True)
     return built.to(dtype).eval()
 

@@ -1,0 +1,33 @@
+"""The plain float64 pass gives what transformers gave with the same weights, on the tiny models."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import float64_model
+import make_tiny_models
+
+HERE = Path(__file__).resolve().parent
+# Of the log-probabilities' spread, as make_tiny_references.py allows; the stored values are float32.
+AGREEMENT = 2.1e-5
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return np.load(HERE / "tiny_references.npz")
+
+
+@pytest.mark.parametrize("name", make_tiny_models.all_names())
+def test_log_probabilities_are_those_of_transformers(name, golden, tmp_path):
+    path = tmp_path / make_tiny_models.file_name(name)
+    make_tiny_models.write_model(name, path)
+    logits = float64_model.Float64Model(path).logits(golden["tokens"])
+    own = float64_model.log_softmax(logits[golden["positions"]])
+    difference = np.abs(own - golden[name]).max() / np.ptp(golden[name])
+    assert difference <= AGREEMENT
+
+
+def test_of_equal_router_logits_the_first_experts_are_taken():
+    logits = np.array([[1.0, 3.0, 3.0, 3.0], [2.0, 2.0, 0.0, 2.0]])
+    assert float64_model.largest(logits, 2).tolist() == [[1, 2], [0, 1]]
