@@ -21,6 +21,7 @@
 #include "folio/output.h"
 #include "folio/progress_bar.h"
 #include "kernels/machine_limits.h"
+#include "model/weight_traffic.h"
 #include "sampling/sampler.h"
 
 namespace folio {
@@ -55,41 +56,6 @@ double Seconds(const std::function<Status()>& work, Status& status) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Calls `visit` with each matrix of a layer that there is.
-template <typename Visit>
-void ForEachLayerMatrix(const ModelWeights& weights, const Visit& visit) {
-  for (const LayerWeights& layer : weights.layers) {
-    for (const PackedMatrix* matrix :
-         {&layer.q, &layer.k, &layer.v, &layer.attn_out, &layer.gate, &layer.up, &layer.down}) {
-      if (matrix->data != nullptr) visit(*matrix);
-    }
-  }
-}
-
-// Of a row's product: a multiplication and an addition for each weight.
-double Operations(const PackedMatrix& matrix) {
-  return 2.0 * static_cast<double>(matrix.n) * static_cast<double>(matrix.k);
-}
-
-// Of one row in all layers. The vocabulary's matrix is not counted: only a prompt's last row meets
-// it.
-double OperationsOfLayers(const ModelWeights& weights) {
-  double operations = 0;
-  ForEachLayerMatrix(weights,
-                     [&](const PackedMatrix& matrix) { operations += Operations(matrix); });
-  return operations;
-}
-
-// Bytes of weights that every forward pass reads: all matrices but the embedding, of which only
-// single rows are read unless it is also the output.
-std::uint64_t WeightBytesOfAPass(const ModelWeights& weights) {
-  std::uint64_t bytes = PackedBytes(weights.output.type, weights.output.n, weights.output.k);
-  ForEachLayerMatrix(weights, [&](const PackedMatrix& matrix) {
-    bytes += PackedBytes(matrix.type, matrix.n, matrix.k);
-  });
-  return bytes;
-}
-
 class Bench {
  public:
   Bench(LoadedModel& model, const BenchArgs& args)
@@ -101,21 +67,23 @@ class Bench {
   Result<std::vector<BenchResult>> Run() {
     std::vector<BenchResult> results;
     if (args_.prompt > 0) {
-      results.push_back({.test = "prefill",
-                         .prompt = args_.prompt,
-                         .tokens_per_second = {},
-                         .bytes_per_token = PrefillBytes(),
-                         .operations_per_token = OperationsOfLayers(model_.weights()),
-                         .share_of_limit = {}});
+      results.push_back(
+          {.test = "prefill",
+           .prompt = args_.prompt,
+           .tokens_per_second = {},
+           .bytes_per_token = PrefillBytes(),
+           .operations_per_token = OperationsOfARow(model_.weights(), model_.config().router),
+           .share_of_limit = {}});
     }
     if (args_.generate > 0) {
-      results.push_back({.test = "decode",
-                         .generate = args_.generate,
-                         .tokens_per_second = {},
-                         .bytes_per_token = DecodeBytes(),
-                         .operations_per_token = OperationsOfLayers(model_.weights()) +
-                                                 Operations(model_.weights().output),
-                         .share_of_limit = {}});
+      results.push_back(
+          {.test = "decode",
+           .generate = args_.generate,
+           .tokens_per_second = {},
+           .bytes_per_token = DecodeBytes(),
+           .operations_per_token = OperationsOfARow(model_.weights(), model_.config().router) +
+                                   OperationsOfLogits(model_.weights()),
+           .share_of_limit = {}});
     }
     ProgressBar bar("measuring");
     for (std::int64_t i = -1; i < args_.repeat; ++i) {  // -1 is the warm-up
@@ -186,7 +154,7 @@ class Bench {
   double DecodeBytes() const {
     const double mean_depth =
         static_cast<double>(args_.depth) + static_cast<double>(args_.generate) / 2;
-    return static_cast<double>(WeightBytesOfAPass(model_.weights())) /
+    return WeightBytesOfAPass(model_.weights(), model_.config().router, args_.batch) /
                static_cast<double>(args_.batch) +
            KvBytesRead(mean_depth);
   }
@@ -196,7 +164,8 @@ class Bench {
     const std::int64_t chunk = std::min(args_.prompt, model_.options().max_batch_tokens);
     const double mean_depth =
         static_cast<double>(args_.depth) + static_cast<double>(args_.prompt) / 2;
-    return (static_cast<double>(WeightBytesOfAPass(model_.weights())) + KvBytesRead(mean_depth)) /
+    return (WeightBytesOfAPass(model_.weights(), model_.config().router, chunk) +
+            KvBytesRead(mean_depth)) /
            static_cast<double>(chunk);
   }
 

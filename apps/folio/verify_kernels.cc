@@ -40,16 +40,13 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
 std::vector<PackedMatrix> Representatives(const ModelWeights& weights) {
   std::map<std::pair<GgmlType, std::int64_t>, PackedMatrix> found;
   const auto offer = [&found](const PackedMatrix& matrix) {
-    if (matrix.data == nullptr) return;
     PackedMatrix part = matrix;
     if (part.n > kMostOutputs) part.n = kMostOutputs;
     found.try_emplace({matrix.type, matrix.k}, part);
   };
   for (const LayerWeights& layer : weights.layers) {
-    for (const PackedMatrix* matrix :
-         {&layer.q, &layer.k, &layer.v, &layer.attn_out, &layer.gate, &layer.up, &layer.down}) {
-      offer(*matrix);
-    }
+    ForEachMatrix(layer, offer);
+    for (const FfnWeights& expert : layer.moe.experts) ForEachMatrix(expert, offer);
   }
   offer(weights.output);
   std::vector<PackedMatrix> matrices;

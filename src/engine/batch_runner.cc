@@ -16,6 +16,8 @@ Status BatchRunner::Prepare(const BlockChanges& changes) {
 void BatchRunner::Run(std::span<const BatchChunk> chunks, float* logits) {
   tokens_.clear();
   logit_rows_.clear();
+  first_rows_.clear();
+  own_rows_.clear();
   for (std::vector<AttentionSequence>& sequences : groups_) sequences.clear();
   for (const BatchChunk& chunk : chunks) {
     const auto first_row = static_cast<std::int64_t>(tokens_.size());
@@ -27,12 +29,26 @@ void BatchRunner::Run(std::span<const BatchChunk> chunks, float* logits) {
                                 .rows = rows,
                                 .stored_rows = chunk.stored_rows});
     }
+    first_rows_.push_back(tokens_.size());
+    own_rows_.push_back(chunk.tokens.size());
     tokens_.insert(tokens_.end(), chunk.tokens.begin(), chunk.tokens.end());
     tokens_.insert(tokens_.end(), chunk.draft.begin(), chunk.draft.end());
     for (std::int64_t i = rows - chunk.logit_rows; i < rows; ++i)
       logit_rows_.push_back(first_row + i);
   }
   model_->forward().Run({.tokens = tokens_, .groups = groups_, .logit_rows = logit_rows_}, logits);
+}
+
+Status BatchRunner::CheckRows(std::size_t chunk) const {
+  const std::span<const std::int32_t> faults = model_->forward().router_faults();
+  if (faults.empty()) return {};
+  for (const std::int32_t layer : faults.subspan(first_rows_[chunk], own_rows_[chunk])) {
+    if (layer >= 0) {
+      return RuntimeError("router", "layer " + std::to_string(layer),
+                          "a logit is infinite or not a number");
+    }
+  }
+  return {};
 }
 
 }  // namespace folio

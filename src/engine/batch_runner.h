@@ -34,11 +34,17 @@ class BatchRunner {
   // logits: [wanted rows, vocab], in the order of the chunks. Blocks must be prepared.
   void Run(std::span<const BatchChunk> chunks, float* logits);
 
+  // Of the last Run: what went wrong with a chunk's own rows, drafts aside. Its blocks must not be
+  // used.
+  Status CheckRows(std::size_t chunk) const;
+
  private:
   LoadedModel* model_;
   // Kept between calls.
   std::vector<std::int32_t> tokens_;
   std::vector<std::int64_t> logit_rows_;
+  std::vector<std::size_t> first_rows_;  // of the chunks, and their own rows
+  std::vector<std::size_t> own_rows_;
   std::vector<std::vector<AttentionSequence>> groups_;
 };
 

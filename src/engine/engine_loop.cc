@@ -154,7 +154,8 @@ bool EngineLoop::Step() {
   const std::int64_t scheduled_ns = NowNs();
   Compute(step);
   const std::int64_t computed_ns = NowNs();
-  for (const Chunk& chunk : step.chunks) scheduler_.Computed(chunk);
+  for (std::size_t i = 0; i < step.chunks.size(); ++i)
+    if (runner_.CheckRows(i)) scheduler_.Computed(step.chunks[i]);
   ++steps_;
   NoteCost(step, computed_ns - scheduled_ns);
   const std::int64_t published_ns = NowNs();
@@ -187,17 +188,21 @@ void EngineLoop::PrepareBlocks(folio::Step& step) {
       ++i;
       continue;
     }
-    Sequence& sequence = *step.chunks[i].sequence;
-    ActiveRequest& request = Owner(sequence);
-    Choice& choice = *request.choices[ChoiceOf(sequence.id)];
-    if (!request.started) {
-      EndRequest(request, FinishReason::kError, prepared.error(), &step);
-      continue;
-    }
-    choice.End(FinishReason::kError, prepared.error());
-    EndChoice(request, choice, sequence, &step);
-    Deliver(request);
+    FailSequence(*step.chunks[i].sequence, prepared.error(), &step);
   }
+}
+
+// Ends one choice, or the whole request where its prompt is not computed yet.
+void EngineLoop::FailSequence(Sequence& sequence, const Error& error, folio::Step* step) {
+  ActiveRequest& request = Owner(sequence);
+  if (!request.started) {
+    EndRequest(request, FinishReason::kError, error, step);
+    return;
+  }
+  Choice& choice = *request.choices[ChoiceOf(sequence.id)];
+  choice.End(FinishReason::kError, error);
+  EndChoice(request, choice, sequence, step);
+  Deliver(request);
 }
 
 void EngineLoop::Compute(const folio::Step& step) {
@@ -318,11 +323,16 @@ void EngineLoop::CollectDraws(const folio::Step& step, std::int64_t now_ns) {
   num_draws_ = 0;
   const auto vocab = static_cast<std::size_t>(model_->config().vocab);
   auto* row = reinterpret_cast<float*>(logits_.data());
-  for (const Chunk& chunk : step.chunks) {
-    if (!chunk.last) continue;
+  for (std::size_t i = 0; i < step.chunks.size(); ++i) {
+    const Chunk& chunk = step.chunks[i];
     const auto drafted = static_cast<std::size_t>(chunk.draft_rows);
-    const std::span<float> logits(row, (1 + drafted) * vocab);
+    const std::span<float> logits(row, chunk.last ? (1 + drafted) * vocab : 0);
     row += logits.size();
+    if (const Status computed = runner_.CheckRows(i); !computed) {
+      FailSequence(*chunk.sequence, computed.error(), nullptr);
+      continue;
+    }
+    if (!chunk.last) continue;
     ActiveRequest& request = Owner(*chunk.sequence);
     if (request.started) {
       AddDraw(request, ChoiceOf(chunk.sequence->id), *chunk.sequence, logits,
@@ -334,9 +344,8 @@ void EngineLoop::CollectDraws(const folio::Step& step, std::int64_t now_ns) {
       EndRequest(request, FinishReason::kLength, {}, nullptr);
       continue;
     }
-    for (std::size_t i = 0; i < request.choices.size(); ++i) {
-      AddDraw(request, i, *scheduler_.Find(SequenceOf(request.id, i)), logits, {});
-    }
+    for (std::size_t choice = 0; choice < request.choices.size(); ++choice)
+      AddDraw(request, choice, *scheduler_.Find(SequenceOf(request.id, choice)), logits, {});
   }
 }
 

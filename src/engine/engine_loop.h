@@ -102,6 +102,7 @@ class EngineLoop {
   void ProposeDrafts();
   void NoteScheduled();
   void PrepareBlocks(folio::Step& step);
+  void FailSequence(Sequence& sequence, const Error& error, folio::Step* step);
   void Compute(const folio::Step& step);
   void NoteCost(const folio::Step& step, std::int64_t forward_ns);
   void DrawTokens(const folio::Step& step, std::int64_t now_ns);

@@ -2,6 +2,7 @@
 // pool whole.
 #include "engine/engine_loop.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <limits>
@@ -99,6 +100,38 @@ TEST_F(EngineLoopTest, NanLogitsEndTheirRequestOnly) {
   EXPECT_NE(bad->outcome->choices[0].error.Message(), "");
   EXPECT_EQ(good->outcome->choices[0].samples.size(), 5U);
   ExpectWhole();
+}
+
+TEST(EngineRouterTest, ARouterThatGivesNoNumbersEndsItsRequestOnly) {
+  const TinyModelFile file({.architecture = "qwen3moe", .experts = 6, .bad_token = 200});
+  const std::unique_ptr<LoadedModel> model = LoadOrFail(file.path(), {.threads = 2});
+  ASSERT_NE(model, nullptr);
+  const auto loop = EngineLoop::Create(*model, {.max_batch_tokens = 24});
+  ASSERT_TRUE(loop.has_value());
+  std::vector<TokenId> poisoned = TestPrompt(40);
+  std::ranges::replace(poisoned, 200, 1);
+  std::vector<TokenId> sound = poisoned;
+  poisoned[20] = 200;
+  const auto submit = [&](std::uint64_t id, const std::vector<TokenId>& prompt) {
+    auto sink = std::make_shared<CollectingSink>();
+    (*loop)->Submit(id, {.prompt = prompt, .max_tokens = 5, .ignore_end_tokens = true}, sink);
+    return sink;
+  };
+  const auto bad = submit(1, poisoned);
+  const auto good = submit(2, sound);
+  while ((*loop)->Step()) {
+  }
+  ASSERT_TRUE(bad->outcome && good->outcome);
+  EXPECT_EQ(bad->outcome->choices[0].finish_reason, FinishReason::kError);
+  EXPECT_EQ(bad->outcome->choices[0].error.Message(),
+            "router: layer 0: a logit is infinite or not a number");
+  EXPECT_EQ(good->outcome->choices[0].samples.size(), 5U);
+  EXPECT_EQ((*loop)->CheckIntegrity(), "");
+  // No block with such rows may be found later.
+  const auto again = submit(3, poisoned);
+  while ((*loop)->Step()) {
+  }
+  EXPECT_LE(again->outcome->usage.cached_tokens, 16);
 }
 
 TEST_F(EngineLoopTest, ABlockThatGetsNoMemoryEndsItsRequestWithAnError) {

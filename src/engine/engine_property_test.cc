@@ -203,6 +203,12 @@ TEST(EngineProperty, LogitsAreThoseOfTheRequestAloneWithQ8Kv) {
                  "q8_0 keys and values");
 }
 
+TEST(EngineProperty, LogitsAreThoseOfTheRequestAloneWithExperts) {
+  CheckTinyModel(
+      {.architecture = "qwen2moe", .type = GgmlType::kQ8_0, .layers = 2, .experts = 7, .top_k = 3},
+      KvType::kBf16, "a Mixture of Experts");
+}
+
 TEST(EngineProperty, LogitsAreThoseOfTheRequestAloneOnTheGivenModel) {
   const char* const given = std::getenv("FOLIO_P1_MODEL");
   if (given != nullptr && *given != '\0') {

@@ -31,7 +31,15 @@ class SessionTest : public testing::TestWithParam<std::string> {
     spec.architecture = GetParam();
     spec.layers = spec.architecture == "gemma3" ? 7 : 2;
     spec.kv_heads = spec.architecture == "gemma3" ? 1 : 2;
-    spec.type = spec.architecture == "qwen3" ? GgmlType::kQ8_0 : GgmlType::kQ4_0;
+    spec.type = spec.architecture == "qwen3" || spec.architecture == "olmoe" ? GgmlType::kQ8_0
+                                                                             : GgmlType::kQ4_0;
+    if (spec.architecture == "mixtral") {
+      spec.architecture = "llama";
+      spec.experts = 5;
+    } else if (spec.architecture.ends_with("moe")) {
+      spec.experts = 12;
+      spec.top_k = 3;
+    }
     return spec;
   }
   void TearDown() override { unsetenv("FOLIO_ISA"); }
@@ -85,7 +93,8 @@ TEST_P(SessionTest, AForkGoesOnWithTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, SessionTest,
-                         testing::Values("llama", "qwen2", "qwen3", "gemma3"),
+                         testing::Values("llama", "qwen2", "qwen3", "gemma3", "mixtral", "qwen2moe",
+                                         "qwen3moe", "olmoe"),
                          [](const auto& param) { return param.param; });
 
 TEST(SessionErrorTest, APromptLongerThanTheContextIsRefusedWithBothNumbers) {

@@ -78,7 +78,7 @@ TEST_P(WeightPackingTest, LaterStepsPackWhatIsLeft) {
   EXPECT_EQ(Logits(*model), first);
   EXPECT_TRUE(model->weights().packing.done());
   EXPECT_EQ(model->weights().output.unpacked, nullptr);
-  EXPECT_EQ(model->weights().layers.back().down.unpacked, nullptr);
+  EXPECT_EQ(model->weights().layers.back().ffn.down.unpacked, nullptr);
 }
 
 TEST_P(WeightPackingTest, FinishTellsHowFarItIs) {

@@ -10,7 +10,7 @@ namespace folio {
 
 // Rows are stored in tiles of 8, so that a tile is one stretch of memory and a block's rows lie
 // side by side. The last tile has as many rows as are left.
-constexpr int kTileRows = 8;
+constexpr int kTileRows = 8;  // kActivationTileRows of product.h
 
 // What belongs to one row's block besides its integers.
 struct BlockFactors {

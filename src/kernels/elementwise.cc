@@ -29,6 +29,10 @@ void ScaleInPlace(Isa isa, float factor, std::int64_t n, float* y) {
   KernelsOf(isa).scale(factor, n, y);
 }
 
+void MulAddInPlace(Isa isa, float factor, const float* x, std::int64_t n, float* y) {
+  KernelsOf(isa).mul_add(factor, x, n, y);
+}
+
 void SiluMul(Isa isa, const float* gate, const float* up, std::int64_t n, float* out) {
   KernelsOf(isa).silu_mul(gate, up, n, out);
 }

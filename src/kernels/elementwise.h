@@ -20,6 +20,9 @@ void AddInPlace(Isa isa, const float* x, std::int64_t n, float* y);
 // y[i] *= factor
 void ScaleInPlace(Isa isa, float factor, std::int64_t n, float* y);
 
+// y[i] = fma(factor, x[i], y[i])
+void MulAddInPlace(Isa isa, float factor, const float* x, std::int64_t n, float* y);
+
 // out[i] = silu(gate[i]) * up[i] (SwiGLU's, Shazeer 2020)
 void SiluMul(Isa isa, const float* gate, const float* up, std::int64_t n, float* out);
 

@@ -10,6 +10,7 @@ struct ElementwiseKernels {
   void (*rms_norm)(const float* x, const float* weight, std::int64_t n, float eps, float* out);
   void (*add)(const float* x, std::int64_t n, float* y);
   void (*scale)(float factor, std::int64_t n, float* y);
+  void (*mul_add)(float factor, const float* x, std::int64_t n, float* y);
   void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* out);
   void (*gelu_mul)(const float* gate, const float* up, std::int64_t n, float* out);
   void (*rotate_adjacent)(const float* cosines, const float* sines, std::int64_t pairs,

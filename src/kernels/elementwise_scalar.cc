@@ -26,6 +26,10 @@ void ScaleScalar(float factor, std::int64_t n, float* y) {
   for (std::int64_t i = 0; i < n; ++i) y[i] *= factor;
 }
 
+void MulAddScalar(float factor, const float* x, std::int64_t n, float* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = std::fma(factor, x[i], y[i]);
+}
+
 void SiluMulScalar(const float* gate, const float* up, std::int64_t n, float* out) {
   for (std::int64_t i = 0; i < n; ++i) {
     out[i] = (gate[i] / (1.0F + Exp(-gate[i]))) * up[i];
@@ -66,6 +70,7 @@ const ElementwiseKernels kElementwiseScalar = {
     .rms_norm = RmsNormScalar,
     .add = AddScalar,
     .scale = ScaleScalar,
+    .mul_add = MulAddScalar,
     .silu_mul = SiluMulScalar,
     .gelu_mul = GeluMulScalar,
     .rotate_adjacent = RotateAdjacentScalar,

@@ -49,6 +49,12 @@ struct ElementwiseSimd {
     });
   }
 
+  static void MulAddInPlace(float factor, const float* x, std::int64_t n, float* y) {
+    ForEach(n, [&](std::int64_t i, auto&& load, auto&& store) {
+      store(y + i, V::Fma(V::Set(factor), load(x + i), load(y + i)));
+    });
+  }
+
   static void SiluMul(const float* gate, const float* up, std::int64_t n, float* out) {
     ForEach(n, [&](std::int64_t i, auto&& load, auto&& store) {
       const Float g = load(gate + i);
@@ -103,6 +109,7 @@ struct ElementwiseSimd {
         .rms_norm = RmsNorm,
         .add = AddInPlace,
         .scale = ScaleInPlace,
+        .mul_add = MulAddInPlace,
         .silu_mul = SiluMul,
         .gelu_mul = GeluMul,
         .rotate_adjacent = RotateAdjacent,

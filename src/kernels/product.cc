@@ -1,6 +1,7 @@
 #include "kernels/product.h"
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/activations.h"
 #include "kernels/packed_layout.h"
@@ -28,6 +29,9 @@ constexpr std::int64_t kRowGroupBytes = 1 << 20;
 // Tasks for each thread: enough that a slow core takes fewer, few enough that claiming one costs
 // nothing.
 constexpr std::int64_t kTasksPerThread = 8;
+constexpr std::int64_t kFewestTasksPerThread = 2;
+// Products of the same activations at most: query, key and value.
+constexpr std::int64_t kMostTargets = 4;
 
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -38,13 +42,20 @@ std::int64_t RowsPerSlice(std::int64_t rows, std::int64_t k) {
   return std::min(rows, fitting / kTileRows * kTileRows);
 }
 
-Cut CutProduct(const PackedMatrix& weights, std::int64_t rows, int threads) {
+// Of `jobs` products that share a loop. Many products are cut into fewer tasks each, but never so
+// few that one with most of the rows leaves a thread idle.
+std::int64_t WantedTasks(std::size_t jobs, int threads) {
+  if (threads == 1) return 1;
+  const std::int64_t together = kTasksPerThread * kMostTargets / static_cast<std::int64_t>(jobs);
+  return threads * std::clamp(together, kFewestTasksPerThread, kTasksPerThread);
+}
+
+Cut CutProduct(const PackedMatrix& weights, std::int64_t rows, std::int64_t wanted) {
   Cut cut;
   cut.strips = CeilDiv(weights.n, kLanes);
   cut.rows_per_slice = RowsPerSlice(rows, weights.k);
   cut.rows_per_task = weights.unpacked == nullptr ? cut.rows_per_slice : rows;
   cut.row_groups = CeilDiv(rows, cut.rows_per_task);
-  const std::int64_t wanted = threads == 1 ? 1 : threads * kTasksPerThread;
   cut.strips_per_task = std::max<std::int64_t>(1, CeilDiv(cut.strips, wanted));
   cut.strip_groups = CeilDiv(cut.strips, cut.strips_per_task);
   return cut;
@@ -77,20 +88,31 @@ ProductSlice SliceOf(const Activations& x, const ProductTarget& target, const Cu
 
 void Multiply(Isa isa, const Activations& x, std::span<const ProductTarget> targets,
               ThreadPool& pool) {
-  if (x.rows == 0) return;
+  std::array<ProductJob, kMostTargets> jobs;
+  const std::size_t count = std::min(targets.size(), jobs.size());
+  for (std::size_t i = 0; i < count; ++i) jobs[i] = {.x = x, .target = targets[i]};
+  Multiply(isa, std::span(jobs).first(count), pool);
+  if (count < targets.size()) Multiply(isa, x, targets.subspan(count), pool);
+}
+
+void Multiply(Isa isa, std::span<ProductJob> jobs, ThreadPool& pool) {
+  if (jobs.empty()) return;
+  const std::int64_t wanted = WantedTasks(jobs.size(), pool.size());
+  const auto cut_of = [&](const ProductJob& job) {
+    return CutProduct(*job.target.weights, job.x.rows, wanted);
+  };
   std::int64_t tasks = 0;
-  for (const ProductTarget& target : targets)
-    tasks += CutProduct(*target.weights, x.rows, pool.size()).Tasks();
+  for (ProductJob& job : jobs) {
+    if (job.x.rows > 0) tasks += cut_of(job).Tasks();
+    job.end_task = tasks;
+  }
   pool.ParallelFor(tasks, [&](std::int64_t task, int thread) {
-    for (const ProductTarget& target : targets) {
-      const Cut cut = CutProduct(*target.weights, x.rows, pool.size());
-      if (task < cut.Tasks()) {
-        MultiplyStrips(ProductKernel(isa, target.weights->type), SliceOf(x, target, cut, task),
-                       cut.rows_per_slice, *target.weights, thread);
-        return;
-      }
-      task -= cut.Tasks();
-    }
+    const ProductJob& job = *std::ranges::upper_bound(jobs, task, {}, &ProductJob::end_task);
+    const Cut cut = cut_of(job);
+    const std::int64_t in_job = task - (job.end_task - cut.Tasks());
+    const PackedMatrix& weights = *job.target.weights;
+    MultiplyStrips(ProductKernel(isa, weights.type), SliceOf(job.x, job.target, cut, in_job),
+                   cut.rows_per_slice, weights, thread);
   });
 }
 

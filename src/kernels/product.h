@@ -87,6 +87,13 @@ std::size_t ActivationBytes(std::int64_t rows, std::int64_t k);
 Activations ConvertActivations(Isa isa, Numerics numerics, const float* x, std::int64_t rows,
                                std::int64_t k, std::byte* packed, ThreadPool& pool);
 
+// The same for one tile: rows [first_row, first_row + kActivationTileRows) of `rows`, or up to the
+// last. For those who spread the tiles over threads themselves; all of a matrix's tiles make what
+// ConvertActivations does.
+constexpr std::int64_t kActivationTileRows = 8;
+void ConvertActivationTile(Isa isa, Numerics numerics, const float* x, std::int64_t rows,
+                           std::int64_t k, std::int64_t first_row, std::byte* packed);
+
 // One output: y[r * ldy + n] for all rows and all n of `weights`.
 struct ProductTarget {
   const PackedMatrix* weights = nullptr;
@@ -97,6 +104,16 @@ struct ProductTarget {
 // Computes several products of the same activations (same k) as one parallel loop.
 void Multiply(Isa isa, const Activations& x, std::span<const ProductTarget> targets,
               ThreadPool& pool);
+
+// One of many products with activations of their own, such as those of a layer's experts.
+struct ProductJob {
+  Activations x;
+  ProductTarget target;
+  std::int64_t end_task = 0;  // Multiply's own
+};
+
+// Computes them as one parallel loop. A job without rows costs nothing.
+void Multiply(Isa isa, std::span<ProductJob> jobs, ThreadPool& pool);
 
 // The ISA paths there are for this type: Multiply takes the best one not above `isa`. For tests and
 // `folio verify`.

@@ -13,10 +13,24 @@ constexpr double kSmallestRopeBase = 1.0;
 constexpr double kLargestRopeBase = 1e12;
 
 // `config` comes with everything that all decoder families share already filled in and checked.
-Status ConfigureLlama(const Gguf& file, ModelConfig& config);   // Llama 2 and 3.x, SmolLM2, Mistral
-Status ConfigureQwen2(const Gguf& file, ModelConfig& config);   // Qwen 2 and 2.5
-Status ConfigureQwen3(const Gguf& file, ModelConfig& config);   // Qwen 3, dense
+Status ConfigureLlama(const Gguf& file,
+                      ModelConfig& config);  // Llama 2 and 3.x, SmolLM2, Mistral, Mixtral
+Status ConfigureQwen2(const Gguf& file, ModelConfig& config);  // Qwen 2 and 2.5
+Status ConfigureQwen3(const Gguf& file, ModelConfig& config);  // Qwen 3, dense
+Status ConfigureQwen2Moe(const Gguf& file, ModelConfig& config);
+Status ConfigureQwen3Moe(const Gguf& file, ModelConfig& config);
+Status ConfigureOlmoe(const Gguf& file, ModelConfig& config);
 Status ConfigureGemma3(const Gguf& file, ModelConfig& config);  // Gemma 3, text
+
+// What feed_forward_length means in a file that does not say how wide an expert is.
+enum class WidthWithoutKey {
+  kOfOne,     // one expert's width
+  kOfChosen,  // that of a token's experts together
+};
+
+// Reads what Mixture-of-Experts files have in common: expert_count, expert_used_count and
+// expert_feed_forward_length. All layers get experts.
+Status ReadExperts(const Gguf& file, WidthWithoutKey width, ModelConfig& config);
 
 }  // namespace folio
 

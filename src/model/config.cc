@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "model/architectures.h"
+#include "model/config_reader.h"
 
 namespace folio {
 namespace {
@@ -14,88 +15,17 @@ struct Architecture {
   Status (*configure)(const Gguf& file, ModelConfig& config);
 };
 
-constexpr std::array<Architecture, 4> kArchitectures = {{
+constexpr std::array<Architecture, 7> kArchitectures = {{
     {"llama", ConfigureLlama},
     {"qwen2", ConfigureQwen2},
     {"qwen3", ConfigureQwen3},
     {"gemma3", ConfigureGemma3},
+    {"qwen2moe", ConfigureQwen2Moe},
+    {"qwen3moe", ConfigureQwen3Moe},
+    {"olmoe", ConfigureOlmoe},
 }};
 
-// Far above any model, far below what could overflow a product of three of them.
-constexpr std::uint64_t kLargestDim = std::uint64_t{1} << 20;
-constexpr std::uint64_t kLargestLayers = 1024;
-constexpr std::uint64_t kLargestContext = std::uint64_t{1} << 30;
-constexpr std::uint64_t kLargestHeadDim = 1024;
-
-// Reads integers and floats of "<architecture>.<suffix>" and keeps the first error: the reads below
-// stay one line each.
-class Reader {
- public:
-  Reader(const Gguf& file, std::string prefix) : file_(&file), prefix_(std::move(prefix)) {}
-
-  std::int64_t Int(const char* suffix, std::uint64_t least, std::uint64_t most) {
-    return Checked(suffix, file_->GetUint(prefix_ + suffix), least, most);
-  }
-  std::int64_t IntOr(const char* suffix, std::int64_t fallback, std::uint64_t least,
-                     std::uint64_t most) {
-    return Checked(suffix, file_->GetUintOr(prefix_ + suffix, static_cast<std::uint64_t>(fallback)),
-                   least, most);
-  }
-  double FloatOr(const char* suffix, double fallback, double least, double most) {
-    return Checked(suffix, file_->GetFloatOr(prefix_ + suffix, fallback), least, most);
-  }
-  double Float(const char* suffix, double least, double most) {
-    return Checked(suffix, file_->GetFloat(prefix_ + suffix), least, most);
-  }
-  std::string_view StringOr(const char* suffix, std::string_view fallback) {
-    const Result<std::string_view> value = file_->GetStringOr(prefix_ + suffix, fallback);
-    if (!value) {
-      Fail(value.error());
-      return fallback;
-    }
-    return *value;
-  }
-  void Refuse(const char* suffix, std::string why) {
-    Fail(Error{ErrorKind::kInput, file_->path(), prefix_ + suffix, std::move(why)});
-  }
-  const Status& status() const { return status_; }
-
- private:
-  void Fail(Error error) {
-    if (status_) status_ = std::unexpected(std::move(error));
-  }
-  std::int64_t Checked(const char* suffix, const Result<std::uint64_t>& value, std::uint64_t least,
-                       std::uint64_t most) {
-    if (!value) {
-      Fail(value.error());
-      return static_cast<std::int64_t>(least);
-    }
-    if (*value < least || *value > most) {
-      Refuse(suffix, "is " + std::to_string(*value) + ", must be from " + std::to_string(least) +
-                         " to " + std::to_string(most));
-      return static_cast<std::int64_t>(least);
-    }
-    return static_cast<std::int64_t>(*value);
-  }
-  double Checked(const char* suffix, const Result<double>& value, double least, double most) {
-    if (!value) {
-      Fail(value.error());
-      return least;
-    }
-    if (!(*value >= least && *value <= most)) {  // also refuses NaN
-      Refuse(suffix, "is " + std::to_string(*value) + ", must be from " + std::to_string(least) +
-                         " to " + std::to_string(most));
-      return least;
-    }
-    return *value;
-  }
-
-  const Gguf* file_;
-  std::string prefix_;
-  Status status_;
-};
-
-void ReadShapes(Reader& read, ModelConfig& config) {
+void ReadShapes(ConfigReader& read, ModelConfig& config) {
   config.hidden = read.Int("embedding_length", 1, kLargestDim);
   config.ffn = read.Int("feed_forward_length", 1, kLargestDim);
   config.context_length = read.Int("context_length", 1, kLargestContext);
@@ -125,7 +55,7 @@ void ReadShapes(Reader& read, ModelConfig& config) {
   config.norm_eps = static_cast<float>(read.Float("attention.layer_norm_rms_epsilon", 0.0, 1.0));
 }
 
-void ReadRope(Reader& read, ModelConfig& config) {
+void ReadRope(ConfigReader& read, ModelConfig& config) {
   RopeConfig rope;
   rope.base = read.FloatOr("rope.freq_base", 10000.0, kSmallestRopeBase, kLargestRopeBase);
   rope.rotary_dim = read.IntOr("rope.dimension_count", config.head_dim, 2, kLargestHeadDim);
@@ -185,7 +115,7 @@ Result<ModelConfig> ReadModelConfig(const Gguf& file) {
   ModelConfig config;
   config.architecture = *name;
   config.name = file.GetStringOr("general.name", *name).value_or(*name);
-  Reader read(file, config.architecture + ".");
+  ConfigReader read(file, config.architecture);
   ReadShapes(read, config);
   if (read.status()) ReadRope(read, config);
   if (!read.status()) return std::unexpected(read.status().error());

@@ -12,6 +12,7 @@
 #include "formats/gguf.h"
 #include "kernels/elementwise.h"
 #include "kvcache/kv_spec.h"
+#include "model/moe_router.h"
 
 namespace folio {
 
@@ -30,13 +31,18 @@ struct RopeConfig {
 struct LayerConfig {
   std::int64_t window = 0;  // positions a query sees, itself included; 0 = all
   int rope = 0;             // index into ModelConfig::ropes
+  bool experts = false;     // a Mixture of Experts in the place of one network
 };
 
 struct ModelConfig {
   std::string architecture;  // GGUF's name: "llama"
   std::string name;          // for people
   std::int64_t hidden = 0;
-  std::int64_t ffn = 0;
+  std::int64_t ffn = 0;         // of the dense layers' networks
+  std::int64_t expert_ffn = 0;  // of each expert's
+  std::int64_t shared_ffn = 0;  // of the one that every token goes through beside its experts; or 0
+  bool shared_gate = false;     // whose output is scaled by a sigmoid of the row
+  RouterConfig router;
   std::int64_t vocab = 0;
   std::int64_t context_length = 0;  // trained
   int query_heads = 0;
@@ -48,8 +54,9 @@ struct ModelConfig {
   GatedActivation activation = GatedActivation::kSilu;
   RopePairs rope_pairs = RopePairs::kAdjacent;
   bool qkv_bias = false;
-  bool qk_norm = false;     // RMSNorm of every query and key head
-  bool post_norms = false;  // RMSNorm of each branch's output before the residual
+  bool qk_norm = false;        // RMSNorm of every query and key head
+  bool qk_norm_whole = false;  // the same over all heads together
+  bool post_norms = false;     // RMSNorm of each branch's output before the residual
   std::vector<RopeConfig> ropes;
   std::vector<LayerConfig> layers;
 

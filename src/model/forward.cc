@@ -2,37 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "kernels/elementwise.h"
+#include "kernels/exp.h"
+#include "model/workspace_carver.h"
 
 namespace folio {
 namespace {
 
 constexpr std::int64_t kRowsPerTask = 4;
 constexpr std::int64_t kColumnsPerTask = 2048;
-constexpr std::size_t kAlignment = 64;
-
-// Hands out 64-byte aligned pieces of a workspace; with a null base it only counts.
-class Carver {
- public:
-  explicit Carver(std::byte* base) : base_(base) {}
-
-  std::byte* Bytes(std::size_t bytes) {
-    std::byte* piece = base_ == nullptr ? nullptr : base_ + used_;
-    used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    return piece;
-  }
-  float* Floats(std::int64_t rows, std::int64_t columns) {
-    return reinterpret_cast<float*>(
-        Bytes(static_cast<std::size_t>(rows * columns) * sizeof(float)));
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  std::byte* base_;
-  std::size_t used_ = 0;
-};
 
 // The most workspace that any call can use: that of the longest one, since more rows and later
 // positions never need less.
@@ -57,6 +38,13 @@ void AddRows(ThreadPool& pool, Isa isa, const float* x, std::int64_t rows, std::
   });
 }
 
+// The widest network that all rows go through, experts not counted.
+std::int64_t DenseWidth(const ModelConfig& config) {
+  const bool dense =
+      std::ranges::any_of(config.layers, [](const LayerConfig& layer) { return !layer.experts; });
+  return std::max(dense ? config.ffn : 0, config.shared_ffn);
+}
+
 void AddBias(Isa isa, const std::vector<float>& bias, float* row) {
   if (!bias.empty()) AddInPlace(isa, bias.data(), static_cast<std::int64_t>(bias.size()), row);
 }
@@ -77,7 +65,7 @@ Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<La
   const std::int64_t rows = options.max_rows;
   const std::int64_t q_dim = std::int64_t{config.query_heads} * config.head_dim;
   const std::int64_t kv_dim = std::int64_t{config.kv_heads} * config.head_dim;
-  Carver carve(base);
+  WorkspaceCarver carve(base);
   Buffers b;
   b.x = carve.Floats(rows, config.hidden);
   b.normed = carve.Floats(rows, config.hidden);
@@ -86,9 +74,15 @@ Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<La
   b.v = carve.Floats(rows, kv_dim);
   b.attended = carve.Floats(rows, q_dim);
   b.branch = carve.Floats(rows, config.hidden);
-  b.gate = carve.Floats(rows, config.ffn);
-  b.up = carve.Floats(rows, config.ffn);
-  b.packed = carve.Bytes(ActivationBytes(rows, std::max({config.hidden, q_dim, config.ffn})));
+  const std::int64_t ffn = DenseWidth(config);
+  b.gate = carve.Floats(rows, ffn);
+  b.up = carve.Floats(rows, ffn);
+  b.packed = carve.Bytes(ActivationBytes(rows, std::max({config.hidden, q_dim, ffn})));
+  if (config.shared_ffn > 0) {
+    b.shared = carve.Floats(rows, config.hidden);
+    b.shared_gate = carve.Floats(rows, 1);
+  }
+  if (config.router.experts > 0) b.moe = carve.Bytes(MoeLayer::WorkspaceBytes(config, rows));
   std::vector<std::int64_t> windows;
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     const std::int64_t window = config.layers[i].window;
@@ -118,11 +112,16 @@ Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, Mode
   forward->workspace_ = *std::move(workspace);
   forward->buffers_ =
       LayOut(config, forward->kv_, options, pool.size(), forward->workspace_.data());
+  if (config.router.experts > 0) {
+    forward->moe_.emplace(config, options.isa, options.numerics, options.max_rows,
+                          forward->buffers_.moe);
+  }
   return forward;
 }
 
 void Forward::Run(const ForwardBatch& batch, float* logits) {
   const auto rows = static_cast<std::int64_t>(batch.tokens.size());
+  router_faults_.clear();
   weights_->packing.BeforeStep(*pool_);
   Embed(batch);
   positions_.Fill(batch.groups.front(), *pool_);
@@ -132,7 +131,7 @@ void Forward::Run(const ForwardBatch& batch, float* logits) {
     AttentionBranch(batch, i);
     AddBranch(rows, layer.attn_post_norm);
     NormRows(buffers_.x, layer.ffn_norm, rows, buffers_.normed);
-    FfnBranch(rows, layer);
+    FfnBranch(rows, i);
     AddBranch(rows, layer.ffn_post_norm);
   }
   Head(batch.logit_rows, logits);
@@ -179,7 +178,7 @@ void Forward::FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, 
   const std::int64_t head_dim = config_->head_dim;
   const std::int64_t rotary_dim = config_->ropes[static_cast<std::size_t>(rope)].rotary_dim;
   const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t row) {
-    if (!norm.empty()) RmsNorm(isa, head, norm.data(), head_dim, config_->norm_eps, head);
+    if (config_->qk_norm) RmsNorm(isa, head, norm.data(), head_dim, config_->norm_eps, head);
     RotateHead(isa, config_->rope_pairs, positions_.cosines(rope, row), positions_.sines(rope, row),
                rotary_dim, head);
   };
@@ -189,6 +188,10 @@ void Forward::FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, 
     AddBias(isa, layer.q_bias, q);
     AddBias(isa, layer.k_bias, k);
     AddBias(isa, layer.v_bias, buffers_.v + row * layer.v.n);
+    if (config_->qk_norm_whole) {
+      RmsNorm(isa, q, layer.q_norm.data(), layer.q.n, config_->norm_eps, q);
+      RmsNorm(isa, k, layer.k_norm.data(), layer.k.n, config_->norm_eps, k);
+    }
     for (int head = 0; head < config_->query_heads; ++head)
       finish(q + head * head_dim, layer.q_norm, row);
     for (int head = 0; head < config_->kv_heads; ++head)
@@ -196,23 +199,62 @@ void Forward::FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, 
   });
 }
 
-void Forward::FfnBranch(std::int64_t rows, const LayerWeights& layer) {
-  const std::int64_t ffn = config_->ffn;
+void Forward::FfnBranch(std::int64_t rows, std::size_t layer_index) {
+  const LayerWeights& layer = weights_->layers[layer_index];
   const Activations normed = Convert(buffers_.normed, rows, config_->hidden);
+  if (layer.moe.experts.empty()) {
+    FeedForward(normed, layer.ffn, buffers_.branch);
+    return;
+  }
+  moe_->Run(layer.moe, normed, buffers_.branch, *pool_);
+  NoteRouterFaults(rows, layer_index);
+  if (config_->shared_ffn > 0) AddSharedExpert(normed, layer.moe);
+}
+
+void Forward::NoteRouterFaults(std::int64_t rows, std::size_t layer) {
+  const LayerRouting& routing = moe_->routing();
+  if (routing.first_bad_row < 0) return;
+  router_faults_.resize(static_cast<std::size_t>(rows), -1);
+  const auto experts = static_cast<std::size_t>(config_->router.experts);
+  for (auto row = static_cast<std::size_t>(routing.first_bad_row); row < router_faults_.size();
+       ++row) {
+    if (std::isnan(routing.scores[row * experts]) && router_faults_[row] < 0)
+      router_faults_[row] = static_cast<std::int32_t>(layer);
+  }
+}
+
+// out = down(act(gate(x)) * up(x)). The converted form of x is gone afterwards.
+void Forward::FeedForward(const Activations& x, const FfnWeights& weights, float* out) {
+  const std::int64_t ffn = weights.gate.n;
   const std::array<ProductTarget, 2> gate_up = {
-      {{&layer.gate, buffers_.gate, ffn}, {&layer.up, buffers_.up, ffn}}};
-  Multiply(options_.isa, normed, gate_up, *pool_);
+      {{&weights.gate, buffers_.gate, ffn}, {&weights.up, buffers_.up, ffn}}};
+  Multiply(options_.isa, x, gate_up, *pool_);
   const std::int64_t pieces = (ffn + kColumnsPerTask - 1) / kColumnsPerTask;
   const auto gated = config_->activation == GatedActivation::kGelu ? GeluMul : SiluMul;
-  pool_->ParallelFor(rows * pieces, [&](std::int64_t task, int) {
+  pool_->ParallelFor(x.rows * pieces, [&](std::int64_t task, int) {
     const std::int64_t column = task % pieces * kColumnsPerTask;
     const std::int64_t offset = task / pieces * ffn + column;
     gated(options_.isa, buffers_.gate + offset, buffers_.up + offset,
           std::min(kColumnsPerTask, ffn - column), buffers_.gate + offset);
   });
-  const Activations hidden = Convert(buffers_.gate, rows, ffn);
-  const ProductTarget out{&layer.down, buffers_.branch, config_->hidden};
-  Multiply(options_.isa, hidden, {&out, 1}, *pool_);
+  const Activations hidden = Convert(buffers_.gate, x.rows, ffn);
+  const ProductTarget target{&weights.down, out, config_->hidden};
+  Multiply(options_.isa, hidden, {&target, 1}, *pool_);
+}
+
+// The network that every row goes through beside its experts, scaled where the model gates it.
+void Forward::AddSharedExpert(const Activations& x, const MoeWeights& weights) {
+  const bool gated = weights.shared_gate.n > 0;
+  if (gated) {
+    const ProductTarget target{&weights.shared_gate, buffers_.shared_gate, 1};
+    Multiply(options_.isa, x, {&target, 1}, *pool_);
+  }
+  FeedForward(x, weights.shared, buffers_.shared);
+  pool_->ParallelFor(x.rows, [&](std::int64_t row, int) {
+    const float factor = gated ? 1.0F / (1.0F + Exp(-buffers_.shared_gate[row])) : 1.0F;
+    MulAddInPlace(options_.isa, factor, buffers_.shared + row * config_->hidden, config_->hidden,
+                  buffers_.branch + row * config_->hidden);
+  });
 }
 
 void Forward::AddBranch(std::int64_t rows, const std::vector<float>& post_norm) {

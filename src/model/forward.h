@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "kernels/attention.h"
 #include "kernels/product.h"
 #include "model/config.h"
+#include "model/moe_layer.h"
 #include "model/positions.h"
 #include "model/weights.h"
 
@@ -60,6 +62,10 @@ class Forward {
   // sequence.
   void Run(const ForwardBatch& batch, float* logits);
 
+  // Of the last Run, for each row: the first layer whose router gave infinite or no numbers, or -1.
+  // Empty where all is well. Such a row's logits are no numbers.
+  std::span<const std::int32_t> router_faults() const { return router_faults_; }
+
  private:
   // Activations of all rows of a call, [rows, ...] each.
   struct Buffers {
@@ -70,8 +76,11 @@ class Forward {
     float* v = nullptr;              // kv_heads * head_dim
     float* attended = nullptr;       // query_heads * head_dim
     float* branch = nullptr;         // hidden: a branch's output before it joins the residual
-    float* gate = nullptr;           // ffn
+    float* gate = nullptr;           // ffn: the widest network that all rows go through
     float* up = nullptr;             // ffn
+    float* shared = nullptr;         // hidden: what the shared expert adds to the others
+    float* shared_gate = nullptr;    // 1
+    std::byte* moe = nullptr;        // workspace of the layers with experts
     std::byte* packed = nullptr;     // converted activations of the widest product
     std::byte* attention = nullptr;  // workspace of Attention
     std::size_t attention_bytes = 0;
@@ -85,7 +94,10 @@ class Forward {
 
   void Embed(const ForwardBatch& batch);
   void AttentionBranch(const ForwardBatch& batch, std::size_t layer);
-  void FfnBranch(std::int64_t rows, const LayerWeights& layer);
+  void FfnBranch(std::int64_t rows, std::size_t layer);
+  void FeedForward(const Activations& x, const FfnWeights& weights, float* out);
+  void NoteRouterFaults(std::int64_t rows, std::size_t layer);
+  void AddSharedExpert(const Activations& x, const MoeWeights& weights);
   void AddBranch(std::int64_t rows, const std::vector<float>& post_norm);
   void NormRows(const float* in, const std::vector<float>& weight, std::int64_t rows, float* out);
   void FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, int rope);
@@ -98,6 +110,8 @@ class Forward {
   ForwardOptions options_;
   ThreadPool* pool_;
   RopePositions positions_;
+  std::optional<MoeLayer> moe_;  // of models with experts
+  std::vector<std::int32_t> router_faults_;
   AlignedBuffer workspace_;
   Buffers buffers_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 namespace folio {
@@ -13,6 +14,12 @@ constexpr std::int64_t kChunkBytes = 192 << 10;
 constexpr std::size_t kPortionBytes = std::size_t{8} << 20;
 // Longest packing before a step.
 constexpr std::chrono::milliseconds kPackingTime{500};
+
+std::span<const std::byte> FileData(const MatrixToPack& matrix) {
+  const std::int64_t row_bytes = FileRowBytes(matrix.target->type, matrix.target->k);
+  return matrix.tensor->data.subspan(static_cast<std::size_t>(matrix.first_row * row_bytes),
+                                     static_cast<std::size_t>(matrix.target->n * row_bytes));
+}
 
 std::int64_t Strips(const PackedMatrix& matrix) { return (matrix.n + kStripRows - 1) / kStripRows; }
 
@@ -38,13 +45,14 @@ Result<WeightPacking> WeightPacking::Create(const Gguf& file,
   packing.scratch_ = *std::move(scratch);
   for (const MatrixToPack& matrix : matrices) {
     packing.entries_.push_back({matrix,
-                                {.rows = matrix.tensor->data.data(),
+                                {.rows = FileData(matrix).data(),
                                  .scratch = packing.scratch_.data(),
                                  .scratch_bytes = scratch_bytes}});
   }
   // In file order, so that a file which is not in memory is read from front to back.
   std::ranges::sort(packing.entries_, {}, [](const Entry& entry) {
-    return std::pair(entry.matrix.tensor->file, entry.matrix.tensor->offset);
+    const MatrixToPack& matrix = entry.matrix;
+    return std::tuple(matrix.tensor->file, matrix.tensor->offset, matrix.first_row);
   });
   for (const Entry& entry : packing.entries_) {
     PackedMatrix& target = *entry.matrix.target;
@@ -74,8 +82,9 @@ std::span<const std::byte> WeightPacking::FileRows(const Chunk& chunk) const {
   const std::int64_t row_bytes = FileRowBytes(matrix.type, matrix.k);
   const std::int64_t first = chunk.first_strip * kStripRows;
   const std::int64_t rows = std::min(chunk.strips * kStripRows, matrix.n - first);
-  return entry.matrix.tensor->data.subspan(static_cast<std::size_t>(first * row_bytes),
-                                           static_cast<std::size_t>(rows * row_bytes));
+  return FileData(entry.matrix)
+      .subspan(static_cast<std::size_t>(first * row_bytes),
+               static_cast<std::size_t>(rows * row_bytes));
 }
 
 void WeightPacking::PackChunk(const Chunk& chunk) const {

@@ -20,6 +20,7 @@ namespace folio {
 
 struct MatrixToPack {
   const GgufTensor* tensor = nullptr;
+  std::int64_t first_row = 0;      // of the tensor's rows, where it holds several matrices
   std::size_t offset = 0;          // of the packed matrix in the storage
   PackedMatrix* target = nullptr;  // type and shape are set; the rest is kept up to date here
   PackedMatrix* twin = nullptr;    // always equal to the target; may be null

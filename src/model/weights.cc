@@ -32,7 +32,8 @@ class WeightPlan {
       CheckRopeFactors(weights.rope_factors);
     }
     for (std::size_t i = 0; i < config.layers.size() && status_; ++i) {
-      AddLayer("blk." + std::to_string(i) + ".", config, weights.layers[i]);
+      AddLayer("blk." + std::to_string(i) + ".", config, config.layers[i].experts,
+               weights.layers[i]);
     }
   }
 
@@ -41,7 +42,8 @@ class WeightPlan {
   const std::vector<MatrixToPack>& matrices() const { return matrices_; }
 
  private:
-  void AddLayer(const std::string& prefix, const ModelConfig& config, LayerWeights& layer) {
+  void AddLayer(const std::string& prefix, const ModelConfig& config, bool experts,
+                LayerWeights& layer) {
     const std::int64_t q_dim = std::int64_t{config.query_heads} * config.head_dim;
     const std::int64_t kv_dim = std::int64_t{config.kv_heads} * config.head_dim;
     AddVector(prefix + "attn_norm.weight", config.hidden, layer.attn_norm);
@@ -58,14 +60,49 @@ class WeightPlan {
       AddVector(prefix + "attn_q_norm.weight", config.head_dim, layer.q_norm);
       AddVector(prefix + "attn_k_norm.weight", config.head_dim, layer.k_norm);
     }
+    if (config.qk_norm_whole) {
+      AddVector(prefix + "attn_q_norm.weight", q_dim, layer.q_norm);
+      AddVector(prefix + "attn_k_norm.weight", kv_dim, layer.k_norm);
+    }
     AddVector(prefix + "ffn_norm.weight", config.hidden, layer.ffn_norm);
-    AddMatrix(prefix + "ffn_gate.weight", config.ffn, config.hidden, layer.gate);
-    AddMatrix(prefix + "ffn_up.weight", config.ffn, config.hidden, layer.up);
-    AddMatrix(prefix + "ffn_down.weight", config.hidden, config.ffn, layer.down);
+    if (experts) {
+      AddExperts(prefix, config, layer.moe);
+    } else {
+      AddFfn(prefix, ".weight", config.ffn, config.hidden, layer.ffn);
+    }
     if (config.post_norms) {
       AddVector(prefix + "post_attention_norm.weight", config.hidden, layer.attn_post_norm);
       AddVector(prefix + "post_ffw_norm.weight", config.hidden, layer.ffn_post_norm);
     }
+  }
+
+  // `suffix` tells the networks of a layer apart: ".weight", "_shexp.weight".
+  void AddFfn(const std::string& prefix, const std::string& suffix, std::int64_t ffn,
+              std::int64_t hidden, FfnWeights& target) {
+    AddMatrix(prefix + "ffn_gate" + suffix, ffn, hidden, target.gate);
+    AddMatrix(prefix + "ffn_up" + suffix, ffn, hidden, target.up);
+    AddMatrix(prefix + "ffn_down" + suffix, hidden, ffn, target.down);
+  }
+
+  void AddExperts(const std::string& prefix, const ModelConfig& config, MoeWeights& target) {
+    const std::int64_t experts = config.router.experts;
+    if (file_.FindTensor(prefix + "ffn_gate.0.weight") != nullptr && status_) {
+      status_ =
+          InputError(file_.path(), prefix + "ffn_gate.0.weight",
+                     "experts in tensors of their own are an old form; convert the model anew");
+    }
+    AddMatrix(prefix + "ffn_gate_inp.weight", experts, config.hidden, target.router);
+    target.experts.resize(static_cast<std::size_t>(experts));
+    AddStack(prefix + "ffn_gate_exps.weight", config.expert_ffn, config.hidden, target.experts,
+             &FfnWeights::gate);
+    AddStack(prefix + "ffn_up_exps.weight", config.expert_ffn, config.hidden, target.experts,
+             &FfnWeights::up);
+    AddStack(prefix + "ffn_down_exps.weight", config.hidden, config.expert_ffn, target.experts,
+             &FfnWeights::down);
+    if (config.shared_ffn == 0) return;
+    AddFfn(prefix, "_shexp.weight", config.shared_ffn, config.hidden, target.shared);
+    if (config.shared_gate)
+      AddRow(prefix + "ffn_gate_inp_shexp.weight", config.hidden, target.shared_gate);
   }
 
   // The tensor if it has exactly `dims` (GGUF's order), else null and an error.
@@ -89,13 +126,39 @@ class WeightPlan {
   }
 
   void AddMatrix(const std::string& name, std::int64_t n, std::int64_t k, PackedMatrix& target) {
-    const GgufTensor* tensor = Expect(name, {k, n});
+    if (const GgufTensor* tensor = Expect(name, {k, n})) AddRows(*tensor, 0, n, k, target);
+  }
+
+  // Of every expert the `matrix` [n, k]: one tensor holds them all, one after another.
+  void AddStack(const std::string& name, std::int64_t n, std::int64_t k,
+                std::vector<FfnWeights>& experts, PackedMatrix FfnWeights::* matrix) {
+    const GgufTensor* tensor = Expect(name, {k, n, static_cast<std::int64_t>(experts.size())});
     if (tensor == nullptr) return;
-    target = {.type = tensor->type, .n = n, .k = k, .data = nullptr};
-    matrices_.push_back({.tensor = tensor, .offset = bytes_, .target = &target, .twin = nullptr});
-    const auto bytes = CheckedAdd(bytes_, PackedBytes(tensor->type, n, k));
+    for (std::size_t i = 0; i < experts.size(); ++i)
+      AddRows(*tensor, static_cast<std::int64_t>(i) * n, n, k, experts[i].*matrix);
+  }
+
+  // A matrix of one row, which a file may hold as a vector.
+  void AddRow(const std::string& name, std::int64_t k, PackedMatrix& target) {
+    const GgufTensor* tensor = file_.FindTensor(name);
+    const bool is_matrix = tensor != nullptr && tensor->dims.size() == 2;
+    tensor = Expect(name, is_matrix ? std::vector{k, std::int64_t{1}} : std::vector{k});
+    if (tensor != nullptr) AddRows(*tensor, 0, 1, k, target);
+  }
+
+  // Rows [first_row, first_row + n) of the tensor as a matrix of their own.
+  void AddRows(const GgufTensor& tensor, std::int64_t first_row, std::int64_t n, std::int64_t k,
+               PackedMatrix& target) {
+    target = {.type = tensor.type, .n = n, .k = k, .data = nullptr};
+    matrices_.push_back({.tensor = &tensor,
+                         .first_row = first_row,
+                         .offset = bytes_,
+                         .target = &target,
+                         .twin = nullptr});
+    const auto bytes = CheckedAdd(bytes_, PackedBytes(tensor.type, n, k));
     if (!bytes) {
-      status_ = InputError(file_.path(), name, "weights are larger than any memory");
+      status_ =
+          InputError(file_.path(), std::string(tensor.name), "weights are larger than any memory");
       return;
     }
     bytes_ = *bytes;

@@ -16,6 +16,22 @@
 
 namespace folio {
 
+// One gated feed-forward network.
+struct FfnWeights {
+  PackedMatrix gate;  // [ffn, hidden]
+  PackedMatrix up;    // [ffn, hidden]
+  PackedMatrix down;  // [hidden, ffn]
+};
+
+struct MoeWeights {
+  PackedMatrix router;              // [experts, hidden]
+  std::vector<float> router_bias;   // [experts]: of the router's linear layer
+  std::vector<float> choice_bias;   // [experts]: moe_router.h's `bias`
+  std::vector<FfnWeights> experts;  // empty in a dense layer
+  FfnWeights shared;                // a network that every token goes through
+  PackedMatrix shared_gate;         // [1, hidden]: its sigmoid scales the shared network's output
+};
+
 // Vectors are empty where the architecture has none. Shapes are [out, in] as PackedMatrix counts
 // them.
 struct LayerWeights {
@@ -31,11 +47,27 @@ struct LayerWeights {
   PackedMatrix attn_out;              // [hidden, query_heads * head_dim]
   std::vector<float> attn_post_norm;  // [hidden]
   std::vector<float> ffn_norm;        // [hidden]
-  PackedMatrix gate;                  // [ffn, hidden]
-  PackedMatrix up;                    // [ffn, hidden]
-  PackedMatrix down;                  // [hidden, ffn]
+  FfnWeights ffn;                     // of a dense layer
+  MoeWeights moe;                     // of one with experts
   std::vector<float> ffn_post_norm;   // [hidden]
 };
+
+// Calls visit(matrix) for each matrix of a network that there is.
+template <typename Visit>
+void ForEachMatrix(const FfnWeights& weights, const Visit& visit) {
+  for (const PackedMatrix* matrix : {&weights.gate, &weights.up, &weights.down})
+    if (matrix->n > 0) visit(*matrix);
+}
+
+// The same for a layer's matrices that every row goes through: all but the experts'.
+template <typename Visit>
+void ForEachMatrix(const LayerWeights& layer, const Visit& visit) {
+  for (const PackedMatrix* matrix :
+       {&layer.q, &layer.k, &layer.v, &layer.attn_out, &layer.moe.router, &layer.moe.shared_gate})
+    if (matrix->n > 0) visit(*matrix);
+  ForEachMatrix(layer.ffn, visit);
+  ForEachMatrix(layer.moe.shared, visit);
+}
 
 struct ModelWeights {
   PackedMatrix token_embedding;    // [vocab, hidden]

@@ -206,7 +206,7 @@ add_value("llama.rope.freq_base", F64, float("inf"), "inf")
 add_value("llama.rope.dimension_count", U32, 33)
 add_value("llama.rope.dimension_count", U32, 64)
 add_value("llama.rope.scaling.type", STRING, "spiral")
-add_value("llama.expert_count", U32, 8)
+add_value("llama.expert_count", U32, 8, "missing", "llama.expert_used_count")
 add_value("split.count", U16, 3)
 add_value("split.count", I32, -3)
 
@@ -239,6 +239,44 @@ add("rope-factors-zero", lambda f: f.tensors.append(Tensor("rope_freqs.weight", 
 add("rope-factors-tiny", lambda f: f.tensors.append(
     Tensor("rope_freqs.weight", [16], 0, struct.pack("<16f", *[1e-30] * 16))), "rope_freqs.weight", "0.0")  # fmt: skip
 add("shape-down", reshape("blk.0.ffn_down.weight", [64, 32]), "blk.0.ffn_down.weight", "32")
+
+
+# Experts: the good file's one network becomes four.
+def make_experts(file):
+    ffn, experts = 64, 4
+    for name in ("ffn_gate", "ffn_up", "ffn_down"):
+        file.remove_tensor(f"blk.0.{name}.weight")
+        file.tensors.append(Tensor(f"blk.0.{name}_exps.weight", [HIDDEN, ffn, experts], 0, bytes(4 * HIDDEN * ffn * experts)))
+    file.tensors.append(Tensor("blk.0.ffn_gate_inp.weight", [HIDDEN, experts], 0, bytes(4 * HIDDEN * experts)))
+    file.set("llama.expert_count", U32, experts)
+    file.set("llama.expert_used_count", U32, 2)
+
+
+def add_experts(name, change, field, value=""):
+    def both(file):
+        make_experts(file)
+        change(file)
+
+    add(f"experts-{name}", both, field, value)
+
+
+for key in ("expert_count", "expert_used_count"):
+    for count in (0, 2**32 - 1):
+        if (key, count) != ("expert_count", 0):  # a llama without experts
+            add_experts(f"{key}={count}", lambda f, k=key, n=count: f.set(f"llama.{k}", U32, n), f"llama.{key}", str(count))
+    add_experts(f"{key}-string", lambda f, k=key: f.set(f"llama.{k}", STRING, "two"), f"llama.{key}", "two")
+add_experts("none", lambda f: f.set("llama.expert_count", U32, 0), "blk.0.ffn_gate.weight", "missing")
+add_experts("more-used-than-there-are", lambda f: f.set("llama.expert_used_count", U32, 5), "llama.expert_used_count", "5")
+add_experts("count-of-tensors", lambda f: f.set("llama.expert_count", U32, 5), "blk.0.ffn_gate_inp.weight", "[64, 5]")
+add_experts("width-zero", lambda f: f.set("llama.expert_feed_forward_length", U32, 0),
+            "llama.expert_feed_forward_length", "0")  # fmt: skip
+add_experts("width", lambda f: f.set("llama.expert_feed_forward_length", U32, 32), "blk.0.ffn_gate_exps.weight",
+            "[64, 32, 4]")  # fmt: skip
+for part in ("gate_inp", "gate_exps", "up_exps", "down_exps"):
+    add_experts(f"missing-{part}", lambda f, p=part: f.remove_tensor(f"blk.0.ffn_{p}.weight"), f"blk.0.ffn_{part}", "missing")
+    add_experts(f"shape-{part}", lambda f, p=part: reshape(f"blk.0.ffn_{p}.weight", [64, 3])(f), f"blk.0.ffn_{part}", "[64, 3]")
+add_experts("old-form", lambda f: f.tensors.append(Tensor("blk.0.ffn_gate.0.weight", [64, 64], 0, bytes(4 * 64 * 64))),
+            "blk.0.ffn_gate.0.weight", "old form")  # fmt: skip
 
 
 # Gemma 3's own values. Its configuration is read before its tensors are.

@@ -140,6 +140,7 @@ MOE_MODELS = {
                              experts_used=4, types=("Q4_1", "Q5_0", "IQ4_NL", "MXFP4", "Q5_1", "BF16"),
                              embedding_type="Q8_0", seed=3828),
 }
+MODELS.update(MOE_MODELS)
 
 
 def shape(name):

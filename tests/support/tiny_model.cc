@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -122,6 +123,27 @@ class Tensors {
     Add(name, type_, {k, n},
         RandomData(type_, std::int64_t{n} * k, 1.7F / std::sqrt(static_cast<float>(k)), random_));
   }
+  void Embedding(int vocab, int hidden, int bad_token) {
+    std::string data = RandomData(type_, std::int64_t{vocab} * hidden,
+                                  1.7F / std::sqrt(static_cast<float>(hidden)), random_);
+    if (bad_token >= 0) {
+      const float infinity = std::numeric_limits<float>::infinity();
+      const std::size_t at =
+          static_cast<std::size_t>(bad_token) * static_cast<std::size_t>(hidden) * sizeof(float);
+      std::memcpy(data.data() + at, &infinity, sizeof(infinity));
+    }
+    Add("token_embd.weight", type_, {hidden, vocab}, data);
+  }
+  void Matrices(const std::string& name, int count, int n, int k) {
+    Add(name, type_, {k, n, count},
+        RandomData(type_, std::int64_t{count} * n * k, 1.7F / std::sqrt(static_cast<float>(k)),
+                   random_));
+  }
+  void Router(const std::string& name, int experts, int k) {
+    Add(name, GgmlType::kF32, {k, experts},
+        RandomData(GgmlType::kF32, std::int64_t{experts} * k,
+                   4.0F / std::sqrt(static_cast<float>(k)), random_));
+  }
   void Norm(const std::string& name, int n) {
     Bytes data;
     for (int i = 0; i < n; ++i) data.Pod(1.0F + 0.2F * random_.Symmetric());
@@ -213,6 +235,28 @@ void AddConfig(const TinyModelSpec& spec, Metadata& metadata) {
   metadata.Float(prefix + "attention.layer_norm_rms_epsilon", 1e-5F);
   metadata.Float(prefix + "rope.freq_base", 10000.0F);
   if (spec.architecture == "gemma3") add("attention.sliding_window", spec.window);
+  if (spec.experts == 0) return;
+  add("expert_count", spec.experts);
+  add("expert_used_count", spec.top_k);
+  add("expert_feed_forward_length", spec.expert_ffn);
+  if (spec.architecture == "qwen2moe") add("expert_shared_feed_forward_length", spec.ffn);
+}
+
+void AddFfn(const std::string& prefix, const std::string& suffix, const TinyModelSpec& spec,
+            Tensors& tensors) {
+  tensors.Matrix(prefix + "ffn_gate" + suffix, spec.ffn, spec.hidden);
+  tensors.Matrix(prefix + "ffn_up" + suffix, spec.ffn, spec.hidden);
+  tensors.Matrix(prefix + "ffn_down" + suffix, spec.hidden, spec.ffn);
+}
+
+void AddExperts(const TinyModelSpec& spec, const std::string& prefix, Tensors& tensors) {
+  tensors.Router(prefix + "ffn_gate_inp.weight", spec.experts, spec.hidden);
+  tensors.Matrices(prefix + "ffn_gate_exps.weight", spec.experts, spec.expert_ffn, spec.hidden);
+  tensors.Matrices(prefix + "ffn_up_exps.weight", spec.experts, spec.expert_ffn, spec.hidden);
+  tensors.Matrices(prefix + "ffn_down_exps.weight", spec.experts, spec.hidden, spec.expert_ffn);
+  if (spec.architecture != "qwen2moe") return;
+  AddFfn(prefix, "_shexp.weight", spec, tensors);
+  tensors.Bias(prefix + "ffn_gate_inp_shexp.weight", spec.hidden);
 }
 
 void AddLayer(const TinyModelSpec& spec, const std::string& prefix, Tensors& tensors) {
@@ -223,19 +267,26 @@ void AddLayer(const TinyModelSpec& spec, const std::string& prefix, Tensors& ten
   tensors.Matrix(prefix + "attn_k.weight", kv_dim, spec.hidden);
   tensors.Matrix(prefix + "attn_v.weight", kv_dim, spec.hidden);
   tensors.Matrix(prefix + "attn_output.weight", spec.hidden, q_dim);
-  if (spec.architecture == "qwen2") {
+  if (spec.architecture == "qwen2" || spec.architecture == "qwen2moe") {
     tensors.Bias(prefix + "attn_q.bias", q_dim);
     tensors.Bias(prefix + "attn_k.bias", kv_dim);
     tensors.Bias(prefix + "attn_v.bias", kv_dim);
   }
-  if (spec.architecture == "qwen3" || spec.architecture == "gemma3") {
+  if (spec.architecture == "qwen3" || spec.architecture == "qwen3moe" ||
+      spec.architecture == "gemma3") {
     tensors.Norm(prefix + "attn_q_norm.weight", spec.head_dim);
     tensors.Norm(prefix + "attn_k_norm.weight", spec.head_dim);
   }
   tensors.Norm(prefix + "ffn_norm.weight", spec.hidden);
-  tensors.Matrix(prefix + "ffn_gate.weight", spec.ffn, spec.hidden);
-  tensors.Matrix(prefix + "ffn_up.weight", spec.ffn, spec.hidden);
-  tensors.Matrix(prefix + "ffn_down.weight", spec.hidden, spec.ffn);
+  if (spec.architecture == "olmoe") {
+    tensors.Norm(prefix + "attn_q_norm.weight", q_dim);
+    tensors.Norm(prefix + "attn_k_norm.weight", kv_dim);
+  }
+  if (spec.experts > 0) {
+    AddExperts(spec, prefix, tensors);
+  } else {
+    AddFfn(prefix, ".weight", spec, tensors);
+  }
   if (spec.architecture == "gemma3") {
     tensors.Norm(prefix + "post_attention_norm.weight", spec.hidden);
     tensors.Norm(prefix + "post_ffw_norm.weight", spec.hidden);
@@ -249,8 +300,9 @@ bool WriteTinyModel(const TinyModelSpec& spec, const std::string& path) {
   AddConfig(spec, metadata);
   AddTokenizer(spec.vocab, metadata);
   Tensors tensors(spec.type, spec.seed);
-  tensors.Matrix("token_embd.weight", spec.vocab, spec.hidden);
+  tensors.Embedding(spec.vocab, spec.hidden, spec.bad_token);
   tensors.Norm("output_norm.weight", spec.hidden);
+  if (spec.bad_token >= 0) tensors.Matrix("output.weight", spec.vocab, spec.hidden);
   for (int i = 0; i < spec.layers; ++i) AddLayer(spec, "blk." + std::to_string(i) + ".", tensors);
 
   Bytes file;

@@ -11,7 +11,7 @@
 namespace folio {
 
 struct TinyModelSpec {
-  std::string architecture = "llama";  // or qwen2, qwen3, gemma3
+  std::string architecture = "llama";  // or qwen2, qwen3, gemma3, qwen2moe, qwen3moe, olmoe
   GgmlType type = GgmlType::kF32;      // of the matrices: kF32, kQ8_0 or kQ4_0
   int layers = 2;
   int hidden = 64;
@@ -22,6 +22,10 @@ struct TinyModelSpec {
   int vocab = 288;  // at least 259: bytes and three control tokens
   int context = 2048;
   int window = 24;  // gemma3
+  int experts = 0;  // of each layer; llama with some is Mixtral
+  int top_k = 2;
+  int expert_ffn = 64;
+  int bad_token = -1;  // whose embedding is infinite (F32 only); the output is its own then
   std::uint64_t seed = 1;
 };
 
