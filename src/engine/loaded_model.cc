@@ -6,9 +6,11 @@
 #include <thread>
 
 #include "cpu/machine.h"
+#include "engine/layer_kvs.h"
 #include "engine/model_digest.h"
 #include "engine/numerics_name.h"
 #include "kvcache/kv_spec.h"
+#include "model/positions.h"
 #include "sampling/drafter.h"
 
 namespace folio {
@@ -49,23 +51,6 @@ Status CheckOptions(const LoadOptions& options) {
 // tokenizer and the template's trial: measured, rounded up.
 constexpr std::uint64_t kProgramBytes = std::uint64_t{48} << 20;
 constexpr std::uint64_t kBytesPerVocabularyToken = 64;
-
-std::vector<LayerKv> LayerKvs(const KvLayout& layout, const ModelConfig& config, std::byte* base) {
-  std::vector<LayerKv> layers;
-  for (const KvLayerLayout& layer : layout.layers) {
-    layers.push_back({.view = {.base = base,
-                               .block_stride = static_cast<std::int64_t>(layout.block_bytes),
-                               .layer_offset = static_cast<std::int64_t>(layer.offset),
-                               .head_stride = static_cast<std::int64_t>(layer.head_stride),
-                               .v_offset = static_cast<std::int64_t>(layer.v_offset),
-                               .block_size = layout.block_size,
-                               .kv_heads = config.kv_heads,
-                               .head_dim = config.head_dim,
-                               .type = layout.type},
-                      .group = layer.group});
-  }
-  return layers;
-}
 
 }  // namespace
 
@@ -150,7 +135,7 @@ TokenChain LoadedModel::NewChain(std::string_view salt) const {
   const std::string numerics(NumericsName(options_.numerics));
   const BlockHash root = HashContext({.model_digest = digest_,
                                       .block_size = options_.block_size,
-                                      .positions = "",
+                                      .positions = PositionsKey(config_, plan_.context),
                                       .prompt_numerics = numerics,
                                       .generated_numerics = numerics,
                                       .kv_type = options_.kv_type,

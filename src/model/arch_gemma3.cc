@@ -32,7 +32,7 @@ Status ConfigureGemma3(const Gguf& file, ModelConfig& config) {
 
   RopeConfig local = config.ropes[0];
   local.base = *local_base;
-  local.linear_factor = 1.0;  // only the global layers were stretched
+  local.scaling = NoScaling{};  // only the global layers were stretched
   config.ropes.push_back(local);
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     if ((i + 1) % kPatternLength == 0) continue;

@@ -3,9 +3,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "model/architectures.h"
 #include "model/config_reader.h"
+#include "model/rope_config.h"
 
 namespace folio {
 namespace {
@@ -55,24 +57,6 @@ void ReadShapes(ConfigReader& read, ModelConfig& config) {
   config.norm_eps = static_cast<float>(read.Float("attention.layer_norm_rms_epsilon", 0.0, 1.0));
 }
 
-void ReadRope(ConfigReader& read, ModelConfig& config) {
-  RopeConfig rope;
-  rope.base = read.FloatOr("rope.freq_base", 10000.0, kSmallestRopeBase, kLargestRopeBase);
-  rope.rotary_dim = read.IntOr("rope.dimension_count", config.head_dim, 2, kLargestHeadDim);
-  if (rope.rotary_dim > config.head_dim || rope.rotary_dim % 2 != 0) {
-    read.Refuse("rope.dimension_count", "is " + std::to_string(rope.rotary_dim) +
-                                            ", must be even and at most " +
-                                            std::to_string(config.head_dim));
-  }
-  const std::string_view scaling = read.StringOr("rope.scaling.type", "none");
-  if (scaling == "linear") {
-    rope.linear_factor = read.Float("rope.scaling.factor", 1e-3, 1e6);
-  } else if (scaling != "none") {
-    read.Refuse("rope.scaling.type", "is '" + std::string(scaling) + "', must be none or linear");
-  }
-  config.ropes.push_back(rope);
-}
-
 Status ReadVocabulary(const Gguf& file, ModelConfig& config) {
   // The embedding has one row a token: its shape, not the metadata, says how many logits there are.
   const GgufTensor* embedding = file.FindTensor("token_embd.weight");
@@ -117,8 +101,10 @@ Result<ModelConfig> ReadModelConfig(const Gguf& file) {
   config.name = file.GetStringOr("general.name", *name).value_or(*name);
   ConfigReader read(file, config.architecture);
   ReadShapes(read, config);
-  if (read.status()) ReadRope(read, config);
   if (!read.status()) return std::unexpected(read.status().error());
+  Result<RopeConfig> rope = ReadRopeConfig(file, config);
+  if (!rope) return std::unexpected(rope.error());
+  config.ropes.push_back(*std::move(rope));
   if (Status status = ReadVocabulary(file, config); !status) return std::unexpected(status.error());
   if (Status status = architecture->configure(file, config); !status)
     return std::unexpected(status.error());

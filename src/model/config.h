@@ -13,6 +13,7 @@
 #include "kernels/elementwise.h"
 #include "kvcache/kv_spec.h"
 #include "model/moe_router.h"
+#include "model/positions/rope_scaling.h"
 
 namespace folio {
 
@@ -22,10 +23,11 @@ enum class GatedActivation { kSilu, kGelu };
 // layers).
 struct RopeConfig {
   double base = 10000.0;
-  std::int64_t rotary_dim = 0;  // elements of a head that turn, even
-  double linear_factor = 1.0;   // positions are divided by it ("linear" scaling)
-  bool frequency_factors =
-      false;  // divide each frequency by rope_freqs.weight (Llama 3.1's scaling)
+  std::int64_t rotary_dim = 0;  // elements of a head that turn, even; 0 = no positions
+  RopeScaling scaling;          // how it was stretched
+  // Divisors of the frequencies that the file gives (rope_freqs.weight, Llama 3.1's scaling), one a
+  // pair, or none.
+  std::vector<float> frequency_factors;
 };
 
 struct LayerConfig {

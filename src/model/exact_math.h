@@ -17,6 +17,11 @@ SinCos ExactSinCos(double x);
 double ExactExp(double x);
 // Absolute error at most 2^-49 * max(1, |ln x|) for normal x > 0.
 double ExactLog(double x);
+// x^y for normal x > 0: relative error at most 2^-49 * (1 + 2 * |y| * max(1, |ln x|)), |y ln x| <
+// 700.
+double ExactPow(double x, double y);
+// 2^x, exact for whole x: relative error at most 2^-49, |x| < 1000.
+double ExactExp2(double x);
 
 }  // namespace folio
 

@@ -74,4 +74,11 @@ double ExactLog(double x) {
   return std::fma(ed, kLn2High, std::fma(ed, kLn2Low, 2 * s * sum));
 }
 
+double ExactPow(double x, double y) { return ExactExp(y * ExactLog(x)); }
+
+double ExactExp2(double x) {
+  const double n = std::nearbyint(x);
+  return std::ldexp(ExactExp((x - n) * kLn2High), static_cast<int>(n));
+}
+
 }  // namespace folio

@@ -26,5 +26,18 @@ TEST(ExactMathTest, ExpAndLogAreWithinTheirStatedError) {
   }
 }
 
+TEST(ExactMathTest, PowersAreWithinTheirStatedError) {
+  for (const double x : {1e-3, 0.5, 2.0, 1e4, 1e6, 1e12}) {
+    for (int i = -40; i <= 40; ++i) {
+      const double y = i * 0.03125;
+      const double bound = 0x1p-49 * (1 + 2 * std::abs(y) * std::max(1.0, std::abs(std::log(x))));
+      EXPECT_NEAR(ExactPow(x, y) / static_cast<double>(powl(x, y)), 1.0, bound) << x << "^" << y;
+      EXPECT_NEAR(ExactExp2(8 * y) / static_cast<double>(exp2l(8 * y)), 1.0, 0x1p-49) << 8 * y;
+    }
+  }
+  EXPECT_EQ(ExactExp2(-8.0), 1.0 / 256);
+  EXPECT_EQ(ExactExp2(3.0), 8.0);
+}
+
 }  // namespace
 }  // namespace folio

@@ -58,7 +58,7 @@ Forward::Forward(const ModelConfig& config, ModelWeights& weights, std::vector<L
       kv_(std::move(kv)),
       options_(options),
       pool_(&pool),
-      positions_(config, weights.rope_factors, options.max_rows) {}
+      positions_(config, options.max_rows, options.max_context) {}
 
 Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<LayerKv>& kv,
                                  const ForwardOptions& options, int threads, std::byte* base) {

@@ -1,31 +1,32 @@
-// Where a token stands, as rotations of its queries and keys (RoPE, Su et al. 2021): the
-// frequencies are pieces that an architecture combines, the angles of a step's rows are computed
-// once for all layers.
+// The angles of a step's rows, for each of a model's rotary embeddings: computed once for all
+// layers. What the embeddings are, and every other way to tell positions, lies in positions/.
 #ifndef FOLIO_MODEL_POSITIONS_H_
 #define FOLIO_MODEL_POSITIONS_H_
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cpu/thread_pool.h"
 #include "kernels/attention.h"
 #include "model/config.h"
+#include "model/positions/rope.h"
 
 namespace folio {
 
-// omega_i = base^(-2i / rotary_dim), in radians a position, [rotary_dim / 2].
-std::vector<double> RopeFrequencies(double base, std::int64_t rotary_dim);
-// Position interpolation (Chen et al. 2023): positions divided by `factor`.
-void ScaleLinearly(double factor, std::vector<double>& frequencies);
-// Llama 3.1: each frequency divided by the factor that the file gives for it.
-void DivideByFactors(std::span<const float> factors, std::vector<double>& frequencies);
+// The hands of a model's rotary embedding, for sequences of up to `max_context` tokens.
+Rope MakeRope(const RopeConfig& config, std::int64_t max_context);
 
-// Sine and cosine of every row's angle position * omega_i, for each of a model's rotary embeddings.
+// What cached keys depend on beside the model's file: part of every block's hash. Empty for all but
+// LongRoPE, whose list of factors `max_context` chooses.
+std::string PositionsKey(const ModelConfig& config, std::int64_t max_context);
+
+// Sine and cosine of every row's angle position * omega_i, times the embedding's attention factor.
 class RopePositions {
  public:
-  RopePositions(const ModelConfig& config, std::span<const float> rope_factors,
-                std::int64_t max_rows);
+  // `max_context`: the most positions of a sequence.
+  RopePositions(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_context);
 
   // Computes the angles of the rows of `sequences`.
   void Fill(std::span<const AttentionSequence> sequences, ThreadPool& pool);
@@ -37,7 +38,7 @@ class RopePositions {
 
  private:
   struct Table {
-    std::vector<double> frequencies;
+    Rope rope;
     std::vector<float> cosines;  // [max_rows, rotary_dim / 2]
     std::vector<float> sines;
   };
@@ -45,7 +46,7 @@ class RopePositions {
   const float* Row(int rope, int part, std::int64_t row) const {
     const Table& table = tables_[static_cast<std::size_t>(rope)];
     const auto& values = part == 0 ? table.cosines : table.sines;
-    return values.data() + static_cast<std::size_t>(row) * table.frequencies.size();
+    return values.data() + static_cast<std::size_t>(row) * table.rope.frequencies.size();
   }
 
   std::vector<Table> tables_;

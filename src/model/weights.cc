@@ -9,10 +9,6 @@
 namespace folio {
 namespace {
 
-// Divisors of frequencies: those of known models are from 1 to 64, and angles stay numbers.
-constexpr float kSmallestRopeFactor = 1e-6F;
-constexpr float kLargestRopeFactor = 1e9F;
-
 // Which tensor becomes which matrix or vector; built before a byte is reserved, so that a bad file
 // costs nothing.
 class WeightPlan {
@@ -27,10 +23,6 @@ class WeightPlan {
       matrices_.back().twin = &weights.output;
     }
     AddVector("output_norm.weight", config.hidden, weights.output_norm);
-    if (config.ropes[0].frequency_factors) {
-      AddVector("rope_freqs.weight", config.ropes[0].rotary_dim / 2, weights.rope_factors);
-      CheckRopeFactors(weights.rope_factors);
-    }
     for (std::size_t i = 0; i < config.layers.size() && status_; ++i) {
       AddLayer("blk." + std::to_string(i) + ".", config, config.layers[i].experts,
                weights.layers[i]);
@@ -169,15 +161,6 @@ class WeightPlan {
     if (tensor == nullptr) return;
     target.resize(static_cast<std::size_t>(n));
     Dequantize(tensor->type, tensor->data.data(), n, target.data());
-  }
-
-  void CheckRopeFactors(const std::vector<float>& factors) {
-    for (const float factor : factors) {
-      if (status_ && !(factor >= kSmallestRopeFactor && factor <= kLargestRopeFactor)) {
-        status_ = InputError(file_.path(), "rope_freqs.weight",
-                             "has a factor of " + std::to_string(factor));
-      }
-    }
   }
 
   const Gguf& file_;

@@ -73,7 +73,6 @@ struct ModelWeights {
   PackedMatrix token_embedding;    // [vocab, hidden]
   PackedMatrix output;             // [vocab, hidden]; the embedding itself where the file ties them
   std::vector<float> output_norm;  // [hidden]
-  std::vector<float> rope_factors;  // [rotary_dim / 2] or empty
   std::vector<LayerWeights> layers;
   WeightPacking packing;  // owns what all the matrices point into
 };

@@ -32,15 +32,16 @@ def dequantise(tensor):
 
 @dataclasses.dataclass(frozen=True)
 class Rope:
-    """Rotation angles: position * frequencies[pair]."""
+    """Rotation angles: position * frequencies[pair]; cosines and sines are multiplied by `factor`."""
 
     frequencies: np.ndarray
     adjacent_pairs: bool  # pairs (0,1), (2,3), …; else (i, i + head_dim/2)
+    factor: float = 1.0
 
     def rotate(self, x):
         """x [tokens, heads, head_dim], token t at position t."""
         angle = np.arange(x.shape[0], dtype=np.float64)[:, None] * self.frequencies
-        cos, sin = np.cos(angle)[:, None, :], np.sin(angle)[:, None, :]
+        cos, sin = self.factor * np.cos(angle)[:, None, :], self.factor * np.sin(angle)[:, None, :]
         half = x.shape[-1] // 2
         first, second = (x[..., 0::2], x[..., 1::2]) if self.adjacent_pairs else (x[..., :half], x[..., half:])
         out = np.empty_like(x)
@@ -144,12 +145,34 @@ class Float64Model:
         frequencies = base ** (-np.arange(0, self.head_dim, 2, dtype=np.float64) / self.head_dim)
         if "rope_freqs.weight" in self._tensors:
             frequencies = frequencies / self.weight("rope_freqs.weight")
+        factor = 1.0
+        if self.is_global(layer):
+            frequencies, factor = self._scaled(frequencies)
+        return Rope(frequencies, adjacent_pairs=self.arch == "llama", factor=factor)
+
+    def _scaled(self, frequencies):
+        """(frequencies, attention factor) after the file's scaling."""
         scaling = self._get("rope.scaling.type", "none")
-        if scaling not in ("none", "linear"):
+        if scaling == "none":
+            return frequencies, 1.0
+        if scaling == "linear":
+            return frequencies / float(self._get("rope.scaling.factor")), 1.0
+        original = self._get("rope.scaling.original_context_length")
+        if scaling == "longrope":
+            is_long = self._get("context_length") > original
+            factors = self.weight("rope_factors_long.weight" if is_long else "rope_factors_short.weight")
+            return frequencies / factors, float(self._get("rope.scaling.attn_factor"))
+        if scaling != "yarn":
             raise ValueError(f"{self.arch}.rope.scaling.type {scaling!r} is not known here")
-        if scaling == "linear" and self.is_global(layer):
-            frequencies = frequencies / float(self._get("rope.scaling.factor"))
-        return Rope(frequencies, adjacent_pairs=self.arch == "llama")
+        factor, base = float(self._get("rope.scaling.factor")), float(self._get("rope.freq_base", 10000.0))
+
+        def pair(rotations):
+            return self.head_dim * math.log(original / (rotations * 2 * math.pi)) / (2 * math.log(base))
+
+        low = max(math.floor(pair(self._get("rope.scaling.yarn_beta_fast", 32.0))), 0)
+        high = min(math.ceil(pair(self._get("rope.scaling.yarn_beta_slow", 1.0))), self.head_dim - 1)
+        slowed = np.clip((np.arange(len(frequencies)) - low) / max(high - low, 0.001), 0, 1)
+        return frequencies * (slowed / factor + 1 - slowed), 0.1 * math.log(factor) + 1
 
     def _attention(self, x, layer, w):
         tokens = x.shape[0]

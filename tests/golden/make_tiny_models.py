@@ -49,6 +49,10 @@ class TinyModel:
     # Llama 3.1's scaling: (factor, low_freq_factor, high_freq_factor, original context)
     llama3_rope: tuple = None
     linear_rope: float = None
+    # YaRN's: (factor, original context, beta_fast, beta_slow)
+    yarn_rope: tuple = None
+    # LongRoPE's: (factor, original context); its lists are long_rope_factors
+    long_rope: tuple = None
     window: int = 0
     # Mixture of Experts, where `experts` is not 0. An expert has `expert_ff` rows, or `ff` where that is 0 (and the
     # file then has no key of its own for it); `shared_ff` > 0 adds an expert that every token goes through.
@@ -108,6 +112,13 @@ MODELS = {
     "gemma3-q4_k": TinyModel("gemma3", "gemma_spm", layers=6, heads=4, kv_heads=1, head_dim=64, hidden=256, ff=512,
                              eps=1e-6, rope_base=1000000.0, tied=True, window=24,
                              types=("Q5_0", "Q4_K", "Q8_0", "Q6_K"), embedding_type="Q6_K", seed=10),
+    # As Qwen's own long-context files have it, and with other betas on the other order of pairs.
+    "qwen3-yarn": TinyModel("qwen3", "qwen_bpe", heads=4, kv_heads=2, eps=1e-6, rope_base=1000000.0, tied=True,
+                            yarn_rope=(4.0, 256, None, None), seed=12),
+    "llama-yarn": TinyModel("llama", "llama_spm", heads=2, kv_heads=1, yarn_rope=(16.0, 128, 16.0, 2.0), seed=13),
+    # Phi-3's scaling; both lists, for a context that is longer than the original one and one that is not.
+    "llama-longrope": TinyModel("llama", "llama_spm", heads=2, kv_heads=1, long_rope=(8.0, 256), seed=14),
+    "llama-longrope-short": TinyModel("llama", "llama_spm", heads=2, kv_heads=1, long_rope=(8.0, 2048), seed=15),
     # Every type that Folio reads, as a matrix of one model.
     "llama-all-types": TinyModel("llama", "llama_spm", layers=3, heads=4, kv_heads=4, head_dim=64, hidden=256, ff=512,
                                  types=_ALL_TYPES, embedding_type="Q4_K", seed=11),
@@ -170,6 +181,38 @@ def expert_metadata(model):
     return [gguf_writer.metadata(f"{model.arch}.{key}", "u32", value) for key, value in lengths.items() if value]
 
 
+def long_rope_factors(model):
+    """(short, long) divisors of RoPE's frequencies, one a pair: any that grow with the wavelength."""
+    pairs = np.arange(model.head_dim // 2)
+    return (1 + pairs / 32).astype("<f4"), (1 + (model.long_rope[0] - 1) * (pairs / pairs[-1]) ** 2).astype("<f4")
+
+
+def long_rope_attention_factor(model):
+    factor, original = model.long_rope
+    return math.sqrt(1 + math.log(factor) / math.log(original))
+
+
+def _rope_scaling(model):
+    arch, pair = model.arch, gguf_writer.metadata
+    if model.linear_rope:
+        return [pair(f"{arch}.rope.scaling.type", "str", "linear"),
+                pair(f"{arch}.rope.scaling.factor", "f32", model.linear_rope)]
+    if model.long_rope:
+        return [pair(f"{arch}.rope.scaling.type", "str", "longrope"),
+                pair(f"{arch}.rope.scaling.original_context_length", "u32", model.long_rope[1]),
+                pair(f"{arch}.rope.scaling.attn_factor", "f32", long_rope_attention_factor(model))]
+    if not model.yarn_rope:
+        return []
+    factor, original, fast, slow = model.yarn_rope
+    pairs = [pair(f"{arch}.rope.scaling.type", "str", "yarn"),
+             pair(f"{arch}.rope.scaling.factor", "f32", factor),
+             pair(f"{arch}.rope.scaling.original_context_length", "u32", original)]
+    if fast:
+        pairs += [pair(f"{arch}.rope.scaling.yarn_beta_fast", "f32", fast),
+                  pair(f"{arch}.rope.scaling.yarn_beta_slow", "f32", slow)]
+    return pairs
+
+
 def metadata(model, name):
     """The metadata pairs of the model."""
     arch, pair = model.arch, gguf_writer.metadata
@@ -197,10 +240,7 @@ def metadata(model, name):
         pairs.append(pair(f"{arch}.attention.sliding_window", "u32", model.window))
     if model.experts:
         pairs += expert_metadata(model)
-    if model.linear_rope:
-        pairs += [pair(f"{arch}.rope.scaling.type", "str", "linear"),
-                  pair(f"{arch}.rope.scaling.factor", "f32", model.linear_rope)]
-    return pairs + tiny_tokenizers.metadata(model.tokenizer, model.vocab)
+    return pairs + _rope_scaling(model) + tiny_tokenizers.metadata(model.tokenizer, model.vocab)
 
 
 class TensorMaker:
@@ -287,6 +327,10 @@ def tensors(model, make):
         make.embedding("output.weight", 2.0 * model.hidden**-0.5)
     if model.llama3_rope:
         make.given("rope_freqs.weight", llama3_rope_factors(model))
+    if model.long_rope:
+        short, long = long_rope_factors(model)
+        make.given("rope_factors_long.weight", long)
+        make.given("rope_factors_short.weight", short)
     query, kv = model.heads * model.head_dim, model.kv_heads * model.head_dim
     for layer in range(model.layers):
         block = f"blk.{layer}."

@@ -63,6 +63,27 @@ def _rotate_half_order(weight, heads):
     return rows.swapaxes(1, 2).reshape(weight.shape)
 
 
+def _own_scaling(model):
+    """What the file says of its scaling, in transformers' words; what only its tensors say, from them."""
+    def get(key):
+        return model.fields.get(f"{model.arch}.rope.scaling.{key}")
+
+    scaling = get("type")
+    if scaling is None:
+        return {}
+    if scaling == "linear":
+        return {"rope_type": "linear", "factor": float(get("factor"))}
+    if scaling == "longrope":
+        context, original = model.fields[f"{model.arch}.context_length"], get("original_context_length")
+        return {"rope_type": "longrope", "factor": float(context) / original,
+                "original_max_position_embeddings": original, "attention_factor": float(get("attn_factor")),
+                "short_factor": model.weight("rope_factors_short.weight").tolist(),
+                "long_factor": model.weight("rope_factors_long.weight").tolist()}
+    return {"rope_type": "yarn", "factor": float(get("factor")),
+            "original_max_position_embeddings": get("original_context_length"),
+            "beta_fast": get("yarn_beta_fast"), "beta_slow": get("yarn_beta_slow")}
+
+
 def _rope_parameters(model, llama3_rope):
     base = float(model.fields.get(f"{model.arch}.rope.freq_base", 10000.0))
     scaling = {"rope_type": "default", "rope_theta": base}
@@ -70,8 +91,7 @@ def _rope_parameters(model, llama3_rope):
         factor, low, high, original = llama3_rope
         scaling.update(rope_type="llama3", factor=factor, low_freq_factor=low, high_freq_factor=high,
                        original_max_position_embeddings=original)
-    elif model.fields.get(f"{model.arch}.rope.scaling.type") == "linear":
-        scaling.update(rope_type="linear", factor=float(model.fields[f"{model.arch}.rope.scaling.factor"]))
+    scaling.update(_own_scaling(model))
     if model.arch != "gemma3":
         return scaling
     local = {"rope_type": "default", "rope_theta": float64_model.GEMMA_LOCAL_ROPE_BASE}
@@ -122,8 +142,8 @@ def _state(model):
              "output.weight": "lm_head.weight"}
     state = {}
     for name in model.tensor_names():
-        if name == "rope_freqs.weight":
-            continue  # transformers derives it from its configuration
+        if name.startswith("rope_"):
+            continue  # transformers has it, or derives it, from its configuration
         value = model.weight32(name)
         if name.startswith("blk."):
             _, layer, inner = name.split(".", 2)

@@ -152,6 +152,11 @@ class Tensors {
   void Bias(const std::string& name, int n) {
     Add(name, GgmlType::kF32, {n}, RandomData(GgmlType::kF32, n, 0.5F, random_));
   }
+  void Vector(const std::string& name, const std::vector<float>& values) {
+    Bytes data;
+    for (const float value : values) data.Pod(value);
+    Add(name, GgmlType::kF32, {static_cast<int>(values.size())}, data.data());
+  }
   std::uint64_t count() const { return count_; }
   const std::string& infos() const { return infos_.data(); }
   const std::string& data() const { return data_.data(); }
@@ -235,6 +240,9 @@ void AddConfig(const TinyModelSpec& spec, Metadata& metadata) {
   metadata.Float(prefix + "attention.layer_norm_rms_epsilon", 1e-5F);
   metadata.Float(prefix + "rope.freq_base", 10000.0F);
   if (spec.architecture == "gemma3") add("attention.sliding_window", spec.window);
+  if (!spec.rope_scaling.empty()) metadata.String(prefix + "rope.scaling.type", spec.rope_scaling);
+  for (const auto& [key, value] : spec.floats) metadata.Float(prefix + key, value);
+  for (const auto& [key, value] : spec.uints) metadata.Uint(prefix + key, value);
   if (spec.experts == 0) return;
   add("expert_count", spec.experts);
   add("expert_used_count", spec.top_k);
@@ -304,6 +312,7 @@ bool WriteTinyModel(const TinyModelSpec& spec, const std::string& path) {
   tensors.Norm("output_norm.weight", spec.hidden);
   if (spec.bad_token >= 0) tensors.Matrix("output.weight", spec.vocab, spec.hidden);
   for (int i = 0; i < spec.layers; ++i) AddLayer(spec, "blk." + std::to_string(i) + ".", tensors);
+  for (const auto& [name, values] : spec.vectors) tensors.Vector(name, values);
 
   Bytes file;
   file.Append("GGUF");

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "quant/ggml_type.h"
 
@@ -27,6 +29,12 @@ struct TinyModelSpec {
   int expert_ffn = 64;
   int bad_token = -1;  // whose embedding is infinite (F32 only); the output is its own then
   std::uint64_t seed = 1;
+  std::string rope_scaling;  // of rope.scaling.type, or none said
+  // More metadata under the architecture's prefix: {"rope.scaling.factor", 4}.
+  std::vector<std::pair<std::string, float>> floats;
+  std::vector<std::pair<std::string, std::uint32_t>> uints;
+  // Vectors of F32: {"rope_freqs.weight", {1, 2}}.
+  std::vector<std::pair<std::string, std::vector<float>>> vectors;
 };
 
 // Writes the file; false if it can't be written.
