@@ -22,7 +22,7 @@ struct Lab {
   bool takes_tiles = false;
 };
 
-constexpr std::array<Lab, 5> kLabs = {{
+constexpr std::array<Lab, 6> kLabs = {{
     {"paged", "three requests on a pool of four blocks; what paging wastes; what a block is",
      PagedLab},
     {"kv-size", "what keys and values take, factor by factor, and in whole blocks", KvSizeLab,
@@ -33,9 +33,12 @@ constexpr std::array<Lab, 5> kLabs = {{
     {"attention",
      "from attention in three passes to FlashAttention: what each rung moves and loses",
      AttentionLab, true, true},
+    {"positions", "why attention needs positions; from fractions to the hands of a model's clock",
+     PositionsLab},
 }};
 
 constexpr std::size_t kColumns = 96;
+constexpr std::int64_t kMostDim = std::int64_t{1} << 20;
 
 struct Args {
   std::string name;
@@ -89,6 +92,28 @@ bool HasTileOption(const LabArgs& args) {
   return args.head_dim > 0 || args.tile > 0 || args.fast_memory > 0 || args.seed.has_value();
 }
 
+// Whether the lab has the options that were given, and what no option's own range says.
+Status CheckOptions(const Lab& lab, const LabArgs& args) {
+  if (args.tokens > 0 && !lab.takes_tokens) {
+    return UsageError("lab", "--tokens",
+                      "is for kv-size, kv-cache and attention, not for " + std::string(lab.name));
+  }
+  if (HasTileOption(args) && !lab.takes_tiles) {
+    return UsageError("lab", "--head-dim, --tile, --fast-memory and --seed",
+                      "are for attention, not for " + std::string(lab.name));
+  }
+  if (args.dim > 0 && lab.run != PositionsLab) {
+    return UsageError("lab", "--dim", "is for positions, not for " + std::string(lab.name));
+  }
+  if (args.dim % 2 != 0) {
+    return UsageError("lab", "--dim", std::to_string(args.dim) + " is odd, and not of pairs");
+  }
+  if (!KvTypeFromName(args.kv_type)) {
+    return UsageError("--kv-type", "", "'" + args.kv_type + "' is none of bf16, f16, f32, q8_0");
+  }
+  return {};
+}
+
 Status RunLab(const Args& args) {
   if (args.list) return List(args.json);
   if (args.name.empty()) return UsageError("lab", "NAME", "is missing; there are " + Names());
@@ -96,18 +121,7 @@ Status RunLab(const Args& args) {
   if (lab == kLabs.end()) {
     return UsageError("lab", "NAME", "'" + args.name + "' is none of " + Names());
   }
-  if (args.lab.tokens > 0 && !lab->takes_tokens) {
-    return UsageError("lab", "--tokens",
-                      "is for kv-size, kv-cache and attention, not for " + args.name);
-  }
-  if (HasTileOption(args.lab) && !lab->takes_tiles) {
-    return UsageError("lab", "--head-dim, --tile, --fast-memory and --seed",
-                      "are for attention, not for " + args.name);
-  }
-  if (!KvTypeFromName(args.lab.kv_type)) {
-    return UsageError("--kv-type", "",
-                      "'" + args.lab.kv_type + "' is none of bf16, f16, f32, q8_0");
-  }
+  if (const Status checked = CheckOptions(*lab, args.lab); !checked) return checked;
   const Result<LabSteps> steps = lab->run(args.lab);
   if (!steps) return std::unexpected(steps.error());
   if (args.json) return WriteSteps(lab->name, *steps);
@@ -135,7 +149,8 @@ void AddLab(const Command& folio) {
   command.AddFlag("--list", args->list, "say what each one shows");
   command.AddText("--model", args->lab.model,
                   "a GGUF file or a name in the store (default: as for run; paged and kv-size "
-                  "need none and then take the shape of Qwen3-8B; attention takes none)");
+                  "need none and then take the shape of Qwen3-8B; attention takes none; two steps "
+                  "of positions need one)");
   command.AddWhole("--tokens", args->lab.tokens, 1, kMost,
                    "how long: of kv-size (default: 100000), of kv-cache at most (default: 1024), "
                    "and of attention (default: 512)");
@@ -143,6 +158,9 @@ void AddLab(const Command& folio) {
                    "compute threads (default: one a core)");
   command.AddText("--kv-type", args->lab.kv_type, "bf16 (default), f16, f32 or q8_0");
   AddAttentionOptions(command.Group("Options of attention"), args->lab);
+  command.Group("Options of positions")
+      .AddWhole("--dim", args->lab.dim, 2, kMostDim,
+                "dimensions of sines and cosines whose longest wavelength is added, even");
   command.AddFlag("--json", args->json, "print one JSON document with the same steps");
   command.SetAction([args] { return RunLab(*args); });
 }

@@ -1,6 +1,6 @@
-// The worked examples of the texts on paging, KV cache size, prompt caching and FlashAttention, run
-// on the engine's own classes: each lab is a few steps that say what happened, as lines for people
-// and as facts.
+// The worked examples of the texts on paging, KV cache size, prompt caching, FlashAttention and
+// positional encoding, run on the engine's own classes: each lab is a few steps that say what
+// happened, as lines for people and as facts.
 #ifndef FOLIO_APPS_FOLIO_LAB_H_
 #define FOLIO_APPS_FOLIO_LAB_H_
 
@@ -24,6 +24,7 @@ struct LabArgs {
   std::int64_t tile = 0;          // rows of queries and of keys
   std::uint64_t fast_memory = 0;  // bytes
   std::optional<std::uint64_t> seed;
+  std::int64_t dim = 0;  // of the positions lab: one more d; 0 = none
 };
 
 struct LabStep {
@@ -45,6 +46,8 @@ Result<LabSteps> PromptCacheLab(const LabArgs& args);
 Result<LabSteps> KvCacheLab(const LabArgs& args);
 // From attention in three passes to FlashAttention: what each rung moves, computes and loses.
 Result<LabSteps> AttentionLab(const LabArgs& args);
+// Why attention needs positions, and from fractions to the hands of a model's own rotation.
+Result<LabSteps> PositionsLab(const LabArgs& args);
 
 }  // namespace folio
 

@@ -5,7 +5,7 @@ import math
 import pytest
 from cli_checks import refused
 
-LABS = ["paged", "kv-size", "prompt-cache", "kv-cache", "attention"]
+LABS = ["paged", "kv-size", "prompt-cache", "kv-cache", "attention", "positions"]
 
 
 def steps(folio, name, *args, **options):
