@@ -1,11 +1,16 @@
 """`folio lab positions`: the numbers of the text on positional encoding, and of the loaded models."""
 
 import math
+import sys
+from pathlib import Path
 
 import gguf
 import numpy as np
 import pytest
 from cli_checks import refused
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+import make_tiny_models
 
 
 def steps(folio, *args, **options):
@@ -103,6 +108,23 @@ def test_q6_hands_are_the_files_own(folio, which, request):
         scores = rope["scores"]
         assert scores["24_20"] == pytest.approx(scores["1024_1020"], abs=1e-4)
         assert abs(scores["1024_1019"] - scores["1024_1020"]) > 0.01
+
+
+@pytest.mark.parametrize("name,scaling,factor", [
+    ("qwen3-yarn", "yarn", 0.1 * math.log(4) + 1),
+    ("llama-longrope", "longrope", math.sqrt(1 + math.log(8) / math.log(256))),
+    ("llama-linear", "linear", 1.0), ("olmoe", "none", 1.0)])
+def test_stretched_hands_and_models_with_experts(folio, tmp_path, name, scaling, factor):
+    path = tmp_path / make_tiny_models.file_name(name)
+    make_tiny_models.write_model(name, path)
+    shown = steps(folio, "--model", path)
+    check_order(shown["Q1"])
+    rope = shown["Q6"]["ropes"][0]
+    assert rope["scaling"] == scaling and rope["attention_factor"] == pytest.approx(factor, rel=1e-6)
+    plain = [rope["base"] ** (-2 * i / rope["rotary_dim"]) for i in range(rope["rotary_dim"] // 2)]
+    slowed = [omega / hand["radians_per_position"] for omega, hand in zip(plain, rope["hands"])]
+    slowest = {"yarn": 4.0, "longrope": 8.0, "linear": 4.0, "none": 1.0}[scaling]
+    assert slowed[0] == pytest.approx(4.0 if scaling == "linear" else 1.0) and slowed[-1] == pytest.approx(slowest)
 
 
 def test_text_has_the_same_steps(folio, smollm2):
