@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace folio {
@@ -37,6 +38,13 @@ Status WriteJson(const OutputJson& document) {
 }
 
 bool OutputIsTerminal() { return isatty(STDOUT_FILENO) == 1; }
+
+bool ErrorsInColour() {
+  const char* const no_colour = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  if (no_colour != nullptr && *no_colour != '\0') return false;
+  return isatty(STDERR_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
 
 std::string ForTerminal(std::string_view text) {
   std::string safe;

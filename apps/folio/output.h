@@ -23,6 +23,9 @@ bool OutputClosed();
 Status WriteJson(const OutputJson& document);
 
 bool OutputIsTerminal();
+// Whether what goes to stderr may have colours: on a terminal, unless NO_COLOR is set or TERM is
+// "dumb".
+bool ErrorsInColour();
 
 // Untrusted text for a terminal: control characters other than newline and tab are left out, so
 // that no file or model can move the cursor or set colours. Text for a pipe stays as it is.

@@ -10,6 +10,7 @@
 #include "folio/commands.h"
 #include "folio/engine.h"
 #include "folio/engine_args.h"
+#include "folio/expert_report.h"
 #include "folio/options.h"
 #include "folio/output.h"
 #include "folio/run_reply.h"
@@ -28,6 +29,7 @@ struct RunArgs {
   bool chat = false;
   bool special = false;
   bool show_cache = false;
+  bool show_experts = false;
   bool json = false;
 };
 
@@ -83,6 +85,7 @@ class Run {
       Request request = options;
       request.prompt = std::move(prompt->tokens);
       request.parts = std::move(prompt->parts);
+      request.record_experts = args_.show_experts;
       Result<Stream> stream = engine_.Submit(request);
       if (!stream) return Refuse(i, stream.error());
       requests_.push_back(std::move(request));
@@ -100,8 +103,11 @@ class Run {
       if (!writer_.status()) return writer_.status();
     }
     if (!many() && FailureOf(0) != nullptr) return std::unexpected(*FailureOf(0));
-    if (const Status reported = args_.json ? WriteDocument() : ShowCache(); !reported) {
-      return reported;
+    if (args_.json) {
+      if (const Status written = WriteDocument(); !written) return written;
+    } else {
+      ShowExperts();
+      ShowCache();
     }
     return Failures();
   }
@@ -144,6 +150,9 @@ class Run {
 
   OutputJson AsJson(std::size_t i) const {
     OutputJson json = ReplyJson(engine_.model(), requests_[i], ended_[i].outcome);
+    if (args_.show_experts) {
+      json["routed_experts"] = RoutedExpertsJson(ended_[i].outcome.choices.front().experts);
+    }
     if (!many() && !args_.show_cache) return json;
     json["usage"] = UsageJson(ended_[i].outcome.usage);
     json["cache"] = CacheJson(ended_[i].outcome.cache, "prompt");
@@ -160,6 +169,9 @@ class Run {
     } else {
       json = AsJson(0);
     }
+    if (args_.show_experts) {
+      json["expert_load"] = ExpertLoadsJson(engine_.TakeSnapshot(/*blocks=*/false).expert_loads);
+    }
     if (args_.show_cache) {
       json["pool"] = PoolJson(engine_.model(), engine_.TakeSnapshot(/*blocks=*/true), ended_);
     }
@@ -167,12 +179,26 @@ class Run {
   }
 
   // On stderr: stdout is the replies'.
-  Status ShowCache() {
-    if (!args_.show_cache) return {};
+  void ShowCache() {
+    if (!args_.show_cache) return;
     const std::string text =
         PoolText(engine_.model(), engine_.TakeSnapshot(/*blocks=*/true), ended_, "prompt");
     std::fputs(ForTerminal(text).c_str(), stderr);
-    return {};
+  }
+
+  // Likewise.
+  void ShowExperts() {
+    if (!args_.show_experts) return;
+    std::string text;
+    for (std::size_t i = 0; i < ended_.size(); ++i) {
+      if (many()) text += "prompt " + std::to_string(i + 1) + ", ";
+      const Reply& reply = ended_[i].outcome.choices.front();
+      std::vector<TokenId> tokens = ended_[i].prompt;
+      for (const Sample& sample : reply.samples) tokens.push_back(sample.token);
+      text += ExpertMap(engine_.model().tokenizer(), tokens, reply.experts, ErrorsInColour());
+    }
+    text += ExpertLoadTable(engine_.TakeSnapshot(/*blocks=*/false).expert_loads);
+    std::fputs(text.c_str(), stderr);
   }
 
   const RunArgs& args_;
@@ -200,6 +226,11 @@ Status RunRun(RunArgs& args) {
   options.prompt_log_bytes = std::uint64_t{1} << 20;
   const auto engine = OpenEngine(args.engine.model, options);
   if (!engine) return std::unexpected(engine.error());
+  if (args.show_experts && (*engine)->model().config().router.experts == 0) {
+    return UsageError("run", "--show-experts",
+                      "this model has no experts (its architecture is " +
+                          (*engine)->model().config().architecture + ")");
+  }
   Run run(args, **engine, *texts);
   if (const Status submitted = run.Submit(*request); !submitted) return submitted;
   return run.Finish();
@@ -220,6 +251,9 @@ void AddRun(const Command& folio) {
   command.AddFlag("--show-cache", args->show_cache,
                   "then print the memory plan, the pool of KV blocks, and what each prompt found "
                   "in it (on stderr; with --json in the document)");
+  command.AddFlag("--show-experts", args->show_experts,
+                  "then print which experts each token went to, and each layer's load (on stderr; "
+                  "with --json in the document)");
   command.AddFlag("--json", args->json, "print one JSON document instead of the text");
   AddSamplingArgs(command, args->sampling);
   command.Group("Sampling")

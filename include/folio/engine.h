@@ -76,6 +76,9 @@ struct Request {
   CacheRetention retention = CacheRetention::kNone;
   std::int64_t retained_tokens = 0;  // of the prompt, kept so; 0 = none
   std::vector<PromptPart> parts;
+  // Keep which experts each token went to (Reply::experts): two bytes for each token, layer and
+  // choice of expert, beyond the memory plan.
+  bool record_experts = false;
 };
 
 struct Usage {
@@ -103,11 +106,21 @@ struct Delta {
   std::optional<FinishReason> finished;
 };
 
+// Where a model's routers sent the tokens of a prompt and its reply.
+struct RoutedExperts {
+  int layers = 0;  // those with experts, in order
+  int top_k = 0;
+  // [tokens, layers, top_k], the best first; -1 where the token was found in the cache. The last
+  // token drawn went through no layer.
+  std::vector<std::int16_t> experts;
+};
+
 struct Reply {
   std::string text;  // without the stop string
   std::vector<Sample> samples;
   FinishReason finish_reason = FinishReason::kStop;
-  Error error;  // of kError
+  Error error;            // of kError
+  RoutedExperts experts;  // if asked for, and the model has any
 };
 
 // What came of a request: complete once its stream ended.
@@ -174,6 +187,16 @@ struct BlockSnapshot {
   int group = 0;
 };
 
+// How a layer's router has spread its tokens since the start. No token is ever dropped.
+struct ExpertLoadSnapshot {
+  int layer = 0;
+  std::int64_t tokens = 0;
+  std::vector<std::int64_t> chosen;  // times that each expert was
+  std::vector<double> mean_scores;   // P_i
+  double balance_loss = 0;           // E * sum of f_i P_i: 1 where all are chosen alike
+  double entropy = 0;                // of the f_i, as a share of log E
+};
+
 // The engine's own state at one moment between two steps.
 struct Snapshot {
   MemoryReport memory;
@@ -191,6 +214,7 @@ struct Snapshot {
   // Over all steps: the forward pass, what decides on blocks and rows around it, and the drawing of
   // tokens with the texts that come of them.
   double forward_seconds = 0, schedule_seconds = 0, draw_seconds = 0;
+  std::vector<ExpertLoadSnapshot> expert_loads;  // of layers with experts
   std::vector<RequestSnapshot> requests;
   std::vector<BlockSnapshot> blocks;  // those used or cached, if asked for
   std::string integrity;              // if asked for: what is wrong with the pool, or empty

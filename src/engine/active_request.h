@@ -27,6 +27,7 @@ struct EngineLoop::ActiveRequest {
   std::int64_t submitted_ns = 0;
   std::int64_t scheduled_ns = -1;
   std::int64_t first_token_ns = -1;
+  std::vector<RoutedExperts> routing;  // of choices, where asked for
   Outcome outcome;
 };
 

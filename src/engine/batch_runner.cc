@@ -18,6 +18,7 @@ void BatchRunner::Run(std::span<const BatchChunk> chunks, float* logits) {
   logit_rows_.clear();
   first_rows_.clear();
   own_rows_.clear();
+  bool record_experts = false;
   for (std::vector<AttentionSequence>& sequences : groups_) sequences.clear();
   for (const BatchChunk& chunk : chunks) {
     const auto first_row = static_cast<std::int64_t>(tokens_.size());
@@ -29,6 +30,7 @@ void BatchRunner::Run(std::span<const BatchChunk> chunks, float* logits) {
                                 .rows = rows,
                                 .stored_rows = chunk.stored_rows});
     }
+    record_experts = record_experts || chunk.record_experts;
     first_rows_.push_back(tokens_.size());
     own_rows_.push_back(chunk.tokens.size());
     tokens_.insert(tokens_.end(), chunk.tokens.begin(), chunk.tokens.end());
@@ -36,7 +38,27 @@ void BatchRunner::Run(std::span<const BatchChunk> chunks, float* logits) {
     for (std::int64_t i = rows - chunk.logit_rows; i < rows; ++i)
       logit_rows_.push_back(first_row + i);
   }
-  model_->forward().Run({.tokens = tokens_, .groups = groups_, .logit_rows = logit_rows_}, logits);
+  first_rows_.push_back(tokens_.size());
+  routed_experts_.resize(record_experts ? tokens_.size() * ExpertsOfARow() : 0);
+  model_->forward().Run(
+      {.tokens = tokens_,
+       .groups = groups_,
+       .logit_rows = logit_rows_,
+       .routed_experts = routed_experts_.empty() ? nullptr : routed_experts_.data()},
+      logits);
+}
+
+std::size_t BatchRunner::ExpertsOfARow() const {
+  const ModelConfig& config = model_->config();
+  return static_cast<std::size_t>(config.moe_layers) *
+         static_cast<std::size_t>(config.router.top_k);
+}
+
+std::span<const std::int16_t> BatchRunner::ExpertsOf(std::size_t chunk) const {
+  if (routed_experts_.empty()) return {};
+  const std::size_t first = first_rows_[chunk];
+  return std::span(routed_experts_)
+      .subspan(first * ExpertsOfARow(), (first_rows_[chunk + 1] - first) * ExpertsOfARow());
 }
 
 Status BatchRunner::CheckRows(std::size_t chunk) const {

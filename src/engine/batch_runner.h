@@ -20,7 +20,8 @@ struct BatchChunk {
   std::span<const std::int32_t> draft;   // of the rows after them
   std::int64_t first = 0;                // position of the first
   std::int64_t stored_rows = 0;          // see AttentionSequence
-  std::int64_t logit_rows = 0;           // of so many of its last rows logits are wanted
+  bool record_experts = false;
+  std::int64_t logit_rows = 0;  // of so many of its last rows logits are wanted
 };
 
 class BatchRunner {
@@ -38,13 +39,20 @@ class BatchRunner {
   // used.
   Status CheckRows(std::size_t chunk) const;
 
+  // Of the last Run: the experts of a chunk's rows, drafts included, [rows, layers with experts,
+  // top_k]; empty if it did not want them recorded.
+  std::span<const std::int16_t> ExpertsOf(std::size_t chunk) const;
+
  private:
+  std::size_t ExpertsOfARow() const;
+
   LoadedModel* model_;
   // Kept between calls.
   std::vector<std::int32_t> tokens_;
   std::vector<std::int64_t> logit_rows_;
-  std::vector<std::size_t> first_rows_;  // of the chunks, and their own rows
+  std::vector<std::size_t> first_rows_;  // of the chunks, and the end of the last
   std::vector<std::size_t> own_rows_;
+  std::vector<std::int16_t> routed_experts_;  // of all rows, if any chunk wants them
   std::vector<std::vector<AttentionSequence>> groups_;
 };
 

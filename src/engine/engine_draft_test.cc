@@ -69,6 +69,37 @@ TEST_F(EngineDraftTest, GreedyAndSeededRepliesAreThoseOfPlainDecoding) {
   EXPECT_GT(accepted, 100);  // a tiny model repeats itself
 }
 
+TEST(EngineDraftExpertsTest, TheRecordIsThatOfPlainDecoding) {
+  const TinyModelFile file({.architecture = "qwen3moe", .experts = 6});
+  const auto model =
+      LoadOrFail(file.path(), {.threads = 2, .context = 512, .max_logit_rows = 4 + kMostDraft});
+  ASSERT_NE(model, nullptr);
+  Request request{.prompt = TestPrompt(40),
+                  .max_tokens = 150,
+                  .ignore_end_tokens = true,
+                  .choices = 2,
+                  .record_experts = true};
+  request.sampling.temperature = 0.3F;
+  std::vector<Outcome> outcomes;
+  for (const std::int64_t drafts : {std::int64_t{0}, kMostDraft}) {
+    auto loop = EngineLoop::Create(
+        *model, {.max_requests = 4, .max_draft_tokens = drafts, .draft_row_cost = 0.1});
+    ASSERT_TRUE(loop.has_value());
+    model->cache().pool().DropCached();
+    auto outcome = RunRequest(**loop, 1, request);
+    ASSERT_TRUE(outcome.has_value());
+    outcomes.push_back(*std::move(outcome));
+  }
+  EXPECT_GT(outcomes[1].usage.drafted_tokens, outcomes[1].usage.accepted_tokens);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const RoutedExperts& plain = outcomes[0].choices[i].experts;
+    EXPECT_EQ(plain.layers, 2);
+    EXPECT_EQ(plain.top_k, 2);
+    EXPECT_EQ(plain.experts.size(), (40U + 149U) * 2 * 2);
+    EXPECT_EQ(plain.experts, outcomes[1].choices[i].experts.experts);
+  }
+}
+
 TEST_F(EngineDraftTest, ACycleIsGeneratedInFarFewerSteps) {
   // Greedy decoding of a model with few states ends in a cycle sooner or later.
   Request request{.prompt = TestPrompt(40), .max_tokens = 400, .ignore_end_tokens = true};

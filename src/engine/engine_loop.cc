@@ -217,9 +217,12 @@ void EngineLoop::Compute(const folio::Step& step) {
              std::span(chunk.sequence->draft).first(static_cast<std::size_t>(chunk.draft_rows)),
          .first = chunk.first,
          .stored_rows = chunk.stored_rows,
+         .record_experts = Owner(*chunk.sequence).request.record_experts,
          .logit_rows = chunk.last ? 1 + chunk.draft_rows : 0});
   }
   runner_.Run(batch_, reinterpret_cast<float*>(logits_.data()));
+  for (std::size_t i = 0; i < batch_.size(); ++i)
+    if (batch_[i].record_experts) RecordExperts(step.chunks[i], runner_.ExpertsOf(i));
 }
 
 void EngineLoop::DrawTokens(const folio::Step& step, std::int64_t now_ns) {
@@ -363,6 +366,8 @@ void EngineLoop::AddDraw(ActiveRequest& request, std::size_t choice, Sequence& s
 // The prompt is computed: every choice gets a sequence of its own.
 void EngineLoop::StartReplies(ActiveRequest& request, Sequence& sequence, std::int64_t now_ns) {
   request.started = true;
+  if (!request.routing.empty())
+    request.routing.resize(request.outcome.choices.size(), request.routing.front());
   request.drafters.resize(request.outcome.choices.size());
   request.first_token_ns = now_ns;
   ExplainMiss(request, sequence);
@@ -383,6 +388,7 @@ void EngineLoop::EndChoice(ActiveRequest& request, Choice& choice, Sequence& seq
   usage.generated_tokens += choice.generated();
   Reply& reply = request.outcome.choices[static_cast<std::size_t>(choice.index())];
   reply = choice.TakeReply();
+  TakeExperts(request, sequence, reply);
   Emit(&model_->trace(), {.request = sequence.id,
                           .a = choice.generated(),
                           .b = static_cast<std::int64_t>(reply.finish_reason),

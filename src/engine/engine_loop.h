@@ -116,6 +116,9 @@ class EngineLoop {
   void EndRequest(ActiveRequest& request, FinishReason reason, const Error& error,
                   folio::Step* step);
   void Deliver(ActiveRequest& request);
+  void RecordExperts(const Chunk& chunk, std::span<const std::int16_t> experts);
+  void TakeExperts(ActiveRequest& request, const Sequence& sequence, Reply& reply) const;
+  std::vector<ExpertLoadSnapshot> ExpertLoads() const;
   void ExplainMiss(ActiveRequest& request, const Sequence& sequence);
   void RecordTokens(const ActiveRequest& request, const Sequence& sequence);
   ActiveRequest& Owner(const Sequence& sequence);

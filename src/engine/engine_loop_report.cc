@@ -1,4 +1,7 @@
-// What the loop tells about itself: why a prompt missed, and its state at one moment.
+// What the loop tells about itself: why a prompt missed, where tokens were routed, and its state at
+// one moment.
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +74,53 @@ void EngineLoop::RecordTokens(const ActiveRequest& request, const Sequence& sequ
                      sequence.chain.hashes(), parts);
 }
 
+// At the rows' positions. Those of a refused draft are overwritten when their positions are
+// computed again.
+void EngineLoop::RecordExperts(const Chunk& chunk, std::span<const std::int16_t> experts) {
+  ActiveRequest& request = Owner(*chunk.sequence);
+  const std::size_t choice = ChoiceOf(chunk.sequence->id);
+  const ModelConfig& config = model_->config();
+  if (request.routing.size() <= choice)
+    request.routing.resize(choice + 1, {.layers = config.moe_layers, .top_k = config.router.top_k});
+  std::vector<std::int16_t>& record = request.routing[choice].experts;
+  const std::size_t of_row = experts.size() / static_cast<std::size_t>(chunk.rows);
+  const std::size_t first = static_cast<std::size_t>(chunk.first) * of_row;
+  if (record.size() < first + experts.size()) record.resize(first + experts.size(), -1);
+  std::ranges::copy(experts, record.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+void EngineLoop::TakeExperts(ActiveRequest& request, const Sequence& sequence, Reply& reply) const {
+  const std::size_t choice = ChoiceOf(sequence.id);
+  if (choice >= request.routing.size()) return;
+  reply.experts = std::move(request.routing[choice]);
+  const auto of_row = static_cast<std::size_t>(reply.experts.layers) *
+                      static_cast<std::size_t>(reply.experts.top_k);
+  const std::size_t computed = static_cast<std::size_t>(sequence.blocks.computed) * of_row;
+  reply.experts.experts.resize(std::min(reply.experts.experts.size(), computed));
+}
+
+std::vector<ExpertLoadSnapshot> EngineLoop::ExpertLoads() const {
+  std::vector<ExpertLoadSnapshot> loads;
+  const std::span<const ExpertLoad> counted = model_->forward().expert_loads();
+  const std::vector<LayerConfig>& layers = model_->config().layers;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    if (!layers[layer].experts) continue;
+    const ExpertLoad& load = counted[static_cast<std::size_t>(layers[layer].moe_index)];
+    ExpertLoadSnapshot snapshot{.layer = static_cast<int>(layer),
+                                .tokens = load.tokens(),
+                                .chosen = {},
+                                .mean_scores = {},
+                                .balance_loss = load.BalanceLoss(),
+                                .entropy = load.Entropy()};
+    for (int expert = 0; expert < load.experts(); ++expert) {
+      snapshot.chosen.push_back(load.chosen(expert));
+      snapshot.mean_scores.push_back(load.MeanScore(expert));
+    }
+    loads.push_back(std::move(snapshot));
+  }
+  return loads;
+}
+
 Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
   const MemoryPlan& plan = model_->plan();
   const BlockPool& pool = model_->cache().pool();
@@ -105,6 +155,7 @@ Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
                     .forward_seconds = static_cast<double>(forward_ns_) * 1e-9,
                     .schedule_seconds = static_cast<double>(schedule_ns_) * 1e-9,
                     .draw_seconds = static_cast<double>(draw_ns_) * 1e-9};
+  snapshot.expert_loads = ExpertLoads();
   for (const Sequence* sequence : scheduler_.All()) {
     snapshot.requests.push_back(SnapshotOf(*sequence));
   }

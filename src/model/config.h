@@ -34,6 +34,7 @@ struct LayerConfig {
   std::int64_t window = 0;  // positions a query sees, itself included; 0 = all
   int rope = 0;             // index into ModelConfig::ropes
   bool experts = false;     // a Mixture of Experts in the place of one network
+  int moe_index = -1;       // which of the layers with experts it is
 };
 
 struct ModelConfig {
@@ -45,6 +46,7 @@ struct ModelConfig {
   std::int64_t shared_ffn = 0;  // of the one that every token goes through beside its experts; or 0
   bool shared_gate = false;     // whose output is scaled by a sigmoid of the row
   RouterConfig router;
+  int moe_layers = 0;  // layers with experts
   std::int64_t vocab = 0;
   std::int64_t context_length = 0;  // trained
   int query_heads = 0;

@@ -16,7 +16,10 @@ Status ReadExperts(const Gguf& file, WidthWithoutKey width, ModelConfig& config)
   const std::int64_t fallback =
       width == WidthWithoutKey::kOfOne ? config.ffn : config.ffn / config.router.top_k;
   config.expert_ffn = read.IntOr("expert_feed_forward_length", fallback, 1, kLargestDim);
-  for (LayerConfig& layer : config.layers) layer.experts = true;
+  for (LayerConfig& layer : config.layers) {
+    layer.experts = true;
+    layer.moe_index = config.moe_layers++;
+  }
   return read.status();
 }
 

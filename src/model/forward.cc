@@ -115,6 +115,8 @@ Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, Mode
   if (config.router.experts > 0) {
     forward->moe_.emplace(config, options.isa, options.numerics, options.max_rows,
                           forward->buffers_.moe);
+    forward->expert_loads_.assign(static_cast<std::size_t>(config.moe_layers),
+                                  ExpertLoad(config.router.experts));
   }
   return forward;
 }
@@ -131,7 +133,7 @@ void Forward::Run(const ForwardBatch& batch, float* logits) {
     AttentionBranch(batch, i);
     AddBranch(rows, layer.attn_post_norm);
     NormRows(buffers_.x, layer.ffn_norm, rows, buffers_.normed);
-    FfnBranch(rows, i);
+    FfnBranch(batch, i);
     AddBranch(rows, layer.ffn_post_norm);
   }
   Head(batch.logit_rows, logits);
@@ -199,7 +201,8 @@ void Forward::FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, 
   });
 }
 
-void Forward::FfnBranch(std::int64_t rows, std::size_t layer_index) {
+void Forward::FfnBranch(const ForwardBatch& batch, std::size_t layer_index) {
+  const auto rows = static_cast<std::int64_t>(batch.tokens.size());
   const LayerWeights& layer = weights_->layers[layer_index];
   const Activations normed = Convert(buffers_.normed, rows, config_->hidden);
   if (layer.moe.experts.empty()) {
@@ -207,8 +210,22 @@ void Forward::FfnBranch(std::int64_t rows, std::size_t layer_index) {
     return;
   }
   moe_->Run(layer.moe, normed, buffers_.branch, *pool_);
-  NoteRouterFaults(rows, layer_index);
+  NoteRouting(batch, layer_index);
   if (config_->shared_ffn > 0) AddSharedExpert(normed, layer.moe);
+}
+
+void Forward::NoteRouting(const ForwardBatch& batch, std::size_t layer) {
+  const LayerRouting& routing = moe_->routing();
+  NoteRouterFaults(static_cast<std::int64_t>(batch.tokens.size()), layer);
+  const auto moe_layer = static_cast<std::size_t>(config_->layers[layer].moe_index);
+  expert_loads_[moe_layer].Add(routing.chosen, routing.scores);
+  if (batch.routed_experts == nullptr) return;
+  const auto top_k = static_cast<std::size_t>(config_->router.top_k);
+  for (std::size_t row = 0; row < batch.tokens.size(); ++row) {
+    std::int16_t* to = batch.routed_experts + (row * expert_loads_.size() + moe_layer) * top_k;
+    for (std::size_t i = 0; i < top_k; ++i)
+      to[i] = static_cast<std::int16_t>(routing.chosen[row * top_k + i].expert);
+  }
 }
 
 void Forward::NoteRouterFaults(std::int64_t rows, std::size_t layer) {

@@ -16,6 +16,7 @@
 #include "kernels/attention.h"
 #include "kernels/product.h"
 #include "model/config.h"
+#include "model/expert_load.h"
 #include "model/moe_layer.h"
 #include "model/positions.h"
 #include "model/weights.h"
@@ -29,6 +30,8 @@ struct ForwardBatch {
   std::span<const std::int32_t> tokens;  // one a row, each in [0, vocab)
   std::span<const std::vector<AttentionSequence>> groups;
   std::span<const std::int64_t> logit_rows;  // rows whose logits are wanted
+  // Null, or where the experts of every row go: [rows, layers with experts, top_k], best first.
+  std::int16_t* routed_experts = nullptr;
 };
 
 // Where a layer's keys and values lie, and which of the block tables leads there.
@@ -66,6 +69,9 @@ class Forward {
   // Empty where all is well. Such a row's logits are no numbers.
   std::span<const std::int32_t> router_faults() const { return router_faults_; }
 
+  // Of the layers with experts, in order, since the start.
+  std::span<const ExpertLoad> expert_loads() const { return expert_loads_; }
+
  private:
   // Activations of all rows of a call, [rows, ...] each.
   struct Buffers {
@@ -94,8 +100,9 @@ class Forward {
 
   void Embed(const ForwardBatch& batch);
   void AttentionBranch(const ForwardBatch& batch, std::size_t layer);
-  void FfnBranch(std::int64_t rows, std::size_t layer);
+  void FfnBranch(const ForwardBatch& batch, std::size_t layer);
   void FeedForward(const Activations& x, const FfnWeights& weights, float* out);
+  void NoteRouting(const ForwardBatch& batch, std::size_t layer);
   void NoteRouterFaults(std::int64_t rows, std::size_t layer);
   void AddSharedExpert(const Activations& x, const MoeWeights& weights);
   void AddBranch(std::int64_t rows, const std::vector<float>& post_norm);
@@ -112,6 +119,7 @@ class Forward {
   RopePositions positions_;
   std::optional<MoeLayer> moe_;  // of models with experts
   std::vector<std::int32_t> router_faults_;
+  std::vector<ExpertLoad> expert_loads_;
   AlignedBuffer workspace_;
   Buffers buffers_;
 };
