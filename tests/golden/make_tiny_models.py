@@ -22,6 +22,7 @@ import numpy as np
 
 import gguf_writer
 import random_weights
+import tiny_families
 import tiny_tokenizers
 
 DEFAULT_DIR = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "folio", "tiny-models")
@@ -62,6 +63,10 @@ class TinyModel:
     shared_ff: int = 0
     # The shared expert's gate is a vector in files of older converters, a matrix of one row in those of newer ones.
     shared_gate_is_matrix: bool = False
+    # How many elements of a head its positions turn; 0: all.
+    rotary: int = 0
+    # What the family has of its own: one of tiny_families' classes.
+    details: object = None
     seed: int = 1
 
     @property
@@ -79,12 +84,20 @@ class TinyModel:
         return self.arch == "olmoe"
 
     @property
+    def fused(self):
+        """One matrix for queries, keys and values, one for the feed-forward network's gate and up."""
+        return self.arch == "phi3"
+
+    @property
     def post_norms(self):
-        return self.arch == "gemma3"
+        return self.arch in ("gemma2", "gemma3")
 
     @property
     def explicit_head_dim(self):
-        return self.arch in ("qwen3", "qwen3moe", "gemma3")
+        if self.arch == "deepseek2":  # its details say it
+            return False
+        return (self.arch in ("qwen3", "qwen3moe", "gemma2", "gemma3", "gpt-oss")
+                or self.heads * self.head_dim != self.hidden)
 
 
 _ALL_TYPES = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS",
@@ -153,14 +166,70 @@ MOE_MODELS = {
 }
 MODELS.update(MOE_MODELS)
 
+_GRANITE = tiny_families.Scales(embedding=3.0, attention=0.09, residual=0.4, logit=2.0)
+_GRANITE_MOE = tiny_families.Scales(embedding=2.5, attention=0.11, residual=0.6, logit=3.0)
+_CAPS = tiny_families.SoftCaps(attention=4.0, final=3.0)
+_DEEPSEEK_V2 = tiny_families.Latent(plain=32, rotary=16, value=24, rank=64, absorbed=False, shared_experts=2,
+                                    weights_scale=1.5, yarn_log_multiplier=0.0707)
+_DEEPSEEK_V3 = tiny_families.Latent(plain=32, rotary=16, value=64, rank=64, query_rank=96, weights_scale=2.5,
+                                    gating=tiny_families.SIGMOID_GATING, groups=(4, 2), yarn_log_multiplier=0.1)
+
+# Models of families with stored values, to be run by the engine once it knows them: see ENGINE_KNOWS.
+FUTURE_MODELS = {
+    # Every multiplier changes the result; the attention's is not 1 / sqrt(head_dim).
+    "granite": TinyModel("granite", "qwen_bpe", heads=2, kv_heads=1, tied=True, details=_GRANITE, seed=31),
+    "granite-q4_k": TinyModel("granite", "qwen_bpe", heads=4, kv_heads=2, head_dim=64, hidden=256, ff=512, tied=True,
+                              details=_GRANITE, types=("Q4_K", "Q6_K", "Q8_0", "Q5_K"), embedding_type="Q6_K", seed=32),
+    "granitemoe": TinyModel("granitemoe", "qwen_bpe", heads=2, kv_heads=1, tied=True, experts=8, experts_used=3,
+                            details=_GRANITE_MOE, seed=433),
+    "granitemoe-q8_0": TinyModel("granitemoe", "qwen_bpe", heads=2, kv_heads=1, tied=True, experts=8, experts_used=3,
+                                 details=_GRANITE_MOE, types=("Q8_0",), embedding_type="Q8_0", seed=1334),
+    # A window in every layer, as Phi-3-mini-4k has.
+    "phi3": TinyModel("phi3", "llama_spm", heads=4, kv_heads=4, hidden=128, window=40, seed=35),
+    # Phi-4-mini's: no window, LongRoPE, and a quarter of each head without positions.
+    "phi3-longrope": TinyModel("phi3", "qwen_bpe", heads=4, kv_heads=2, hidden=128, tied=True, rotary=24,
+                               long_rope=(8.0, 256), seed=36),
+    "phi3-longrope-q4_0": TinyModel("phi3", "qwen_bpe", heads=4, kv_heads=2, hidden=128, tied=True, rotary=24,
+                                    long_rope=(8.0, 256), types=("Q4_0",), embedding_type="Q8_0", seed=37),
+    "gemma2": TinyModel("gemma2", "gemma_spm", layers=4, heads=4, kv_heads=2, eps=1e-6, tied=True, window=24,
+                        details=_CAPS, seed=38),
+    # As many layers as the 27B has, whose queries alone are scaled by hidden / heads.
+    "gemma2-27b-q8_0": TinyModel("gemma2", "gemma_spm", layers=46, heads=4, kv_heads=2, ff=64, eps=1e-6, tied=True,
+                                 window=40, details=_CAPS, types=("Q8_0",), embedding_type="Q8_0", seed=39),
+    "gpt2": TinyModel("gpt2", "qwen_bpe", heads=2, kv_heads=2, ff=256, context=1024, tied=True, seed=40),
+    "gpt2-q5_0": TinyModel("gpt2", "qwen_bpe", heads=2, kv_heads=2, ff=256, context=1024, tied=True, types=("Q5_0",),
+                           embedding_type="Q8_0", seed=41),
+    # The YaRN ramp's ends lie between two pairs, and stay there.
+    "gpt-oss": TinyModel("gpt-oss", "qwen_bpe", layers=4, heads=4, kv_heads=2, window=24, context=2816,
+                         rope_base=150000.0, yarn_rope=(8.0, 352, 32.0, 1.0), experts=8, experts_used=2, expert_ff=96,
+                         seed=142),
+    "gpt-oss-mxfp4": TinyModel("gpt-oss", "qwen_bpe", layers=4, heads=4, kv_heads=2, window=24, context=2816,
+                               rope_base=150000.0, yarn_rope=(8.0, 352, 32.0, 1.0), experts=8, experts_used=2,
+                               expert_ff=96, types=("Q8_0",) * 4 + ("MXFP4",) * 3, embedding_type="Q8_0", seed=343),
+    # V2-Lite as older files have it: keys and values in one matrix, queries from one, softmax.
+    "deepseek2-v2": TinyModel("deepseek2", "qwen_bpe", heads=2, kv_heads=2, eps=1e-6, context=1024, experts=8,
+                              experts_used=2, expert_ff=48, rotary=16, yarn_rope=(8.0, 128, None, None),
+                              details=_DEEPSEEK_V2, seed=344),
+    # V3 as newer files have it: latent queries, matrices for the absorbed form, sigmoid gates with biases, groups.
+    "deepseek2-v3": TinyModel("deepseek2", "qwen_bpe", heads=2, kv_heads=1, eps=1e-6, context=1024, experts=12,
+                              experts_used=3, expert_ff=64, rotary=16, yarn_rope=(8.0, 128, 32.0, 1.0),
+                              details=_DEEPSEEK_V3, seed=2645),
+    "deepseek2-v3-q8_0": TinyModel("deepseek2", "qwen_bpe", heads=2, kv_heads=1, eps=1e-6, context=1024, experts=12,
+                                   experts_used=3, expert_ff=64, rotary=16, yarn_rope=(8.0, 128, 32.0, 1.0),
+                                   details=_DEEPSEEK_V3, types=("Q8_0",), embedding_type="Q8_0", seed=646),
+}
+# The architectures of FUTURE_MODELS that the engine runs: their models are then tested like all others.
+ENGINE_KNOWS = ()
+MODELS.update({name: model for name, model in FUTURE_MODELS.items() if model.arch in ENGINE_KNOWS})
+
 
 def shape(name):
     """The model of this name."""
-    return MODELS[name] if name in MODELS else MOE_MODELS[name]
+    return MODELS[name] if name in MODELS else FUTURE_MODELS[name]
 
 
 def all_names():
-    return list({**MODELS, **MOE_MODELS})
+    return list({**MODELS, **FUTURE_MODELS})
 
 
 def llama3_rope_factors(model):
@@ -183,7 +252,7 @@ def expert_metadata(model):
 
 def long_rope_factors(model):
     """(short, long) divisors of RoPE's frequencies, one a pair: any that grow with the wavelength."""
-    pairs = np.arange(model.head_dim // 2)
+    pairs = np.arange((model.rotary or model.head_dim) // 2)
     return (1 + pairs / 32).astype("<f4"), (1 + (model.long_rope[0] - 1) * (pairs / pairs[-1]) ** 2).astype("<f4")
 
 
@@ -198,9 +267,12 @@ def _rope_scaling(model):
         return [pair(f"{arch}.rope.scaling.type", "str", "linear"),
                 pair(f"{arch}.rope.scaling.factor", "f32", model.linear_rope)]
     if model.long_rope:
-        return [pair(f"{arch}.rope.scaling.type", "str", "longrope"),
-                pair(f"{arch}.rope.scaling.original_context_length", "u32", model.long_rope[1]),
-                pair(f"{arch}.rope.scaling.attn_factor", "f32", long_rope_attention_factor(model))]
+        pairs = [pair(f"{arch}.rope.scaling.original_context_length", "u32", model.long_rope[1]),
+                 pair(f"{arch}.rope.scaling.attn_factor", "f32", long_rope_attention_factor(model))]
+        # Phi-3's files have no type: their tensors say it.
+        return pairs if arch == "phi3" else [pair(f"{arch}.rope.scaling.type", "str", "longrope")] + pairs
+    if arch == "phi3":
+        return [pair(f"{arch}.rope.scaling.original_context_length", "u32", model.context)]
     if not model.yarn_rope:
         return []
     factor, original, fast, slow = model.yarn_rope
@@ -226,20 +298,26 @@ def metadata(model, name):
         pair(f"{arch}.embedding_length", "u32", model.hidden),
         pair(f"{arch}.feed_forward_length", "u32", model.ff),
         pair(f"{arch}.attention.head_count", "u32", model.heads),
-        pair(f"{arch}.attention.head_count_kv", "u32", model.kv_heads),
-        pair(f"{arch}.attention.layer_norm_rms_epsilon", "f32", model.eps),
-        pair(f"{arch}.rope.freq_base", "f32", model.rope_base),
     ]
-    if arch == "llama":
-        pairs += [pair("llama.vocab_size", "u32", model.vocab),
-                  pair("llama.rope.dimension_count", "u32", model.head_dim)]
-    if model.explicit_head_dim or model.heads * model.head_dim != model.hidden:
+    if arch == "gpt2":
+        pairs.append(pair("gpt2.attention.layer_norm_epsilon", "f32", model.eps))
+    else:
+        pairs += [pair(f"{arch}.attention.head_count_kv", "u32", model.kv_heads),
+                  pair(f"{arch}.attention.layer_norm_rms_epsilon", "f32", model.eps),
+                  pair(f"{arch}.rope.freq_base", "f32", model.rope_base)]
+    if arch in ("llama", "granite", "granitemoe", "deepseek2"):
+        pairs.append(pair(f"{arch}.vocab_size", "u32", model.vocab))
+    if arch in ("llama", "granite", "granitemoe", "deepseek2", "phi3"):
+        pairs.append(pair(f"{arch}.rope.dimension_count", "u32", model.rotary or model.head_dim))
+    if model.explicit_head_dim:
         pairs += [pair(f"{arch}.attention.key_length", "u32", model.head_dim),
                   pair(f"{arch}.attention.value_length", "u32", model.head_dim)]
-    if model.window:
+    if model.window or arch == "phi3":  # which says with a zero that it has none
         pairs.append(pair(f"{arch}.attention.sliding_window", "u32", model.window))
     if model.experts:
         pairs += expert_metadata(model)
+    if model.details:
+        pairs += model.details.metadata(arch)
     return pairs + _rope_scaling(model) + tiny_tokenizers.metadata(model.tokenizer, model.vocab)
 
 
@@ -272,41 +350,45 @@ class TensorMaker:
         data = self.encoded(name, type_name, inputs * outputs, gain * inputs**-0.5)
         self._add(name, (inputs, outputs), type_name, data)
 
-    def expert_matrices(self, name, inputs, outputs):
-        """One matrix for each expert, one after the other."""
+    def stacked(self, name, inputs, outputs, count, gain=1.0):
+        """`count` matrices, one after the other."""
         type_name = self._next_type()
-        data = self.encoded(name, type_name, inputs * outputs * self._model.experts, inputs**-0.5)
-        self._add(name, (inputs, outputs, self._model.experts), type_name, data)
+        data = self.encoded(name, type_name, inputs * outputs * count, gain * inputs**-0.5)
+        self._add(name, (inputs, outputs, count), type_name, data)
+
+    def expert_matrices(self, name, inputs, outputs, gain=1.0):
+        """One matrix for each expert."""
+        self.stacked(name, inputs, outputs, self._model.experts, gain)
 
     def gate(self, name, dims, gain):
         """What experts are weighed by: F32 in every file, quantised or not."""
         data = self.encoded(name, "F32", math.prod(dims), gain * dims[0]**-0.5)
         self._add(name, dims, "F32", data)
 
-    def vector(self, name, size, low, high):
-        self._add(name, (size,), "F32",
-                  random_weights.random_uniform(self._model.seed, name, size, low, high).astype("<f4").tobytes())
+    def table(self, name, dims, low, high):
+        """Values evenly spread between two."""
+        values = random_weights.random_uniform(self._model.seed, name, math.prod(dims), low, high)
+        self._add(name, dims, "F32", values.astype("<f4").tobytes())
 
     def norm(self, name, size):
-        self.vector(name, size, 0.8, 1.2)
+        self.table(name, (size,), 0.8, 1.2)
 
     def given(self, name, values):
         self._add(name, (values.size,), "F32", values.tobytes())
 
 
-# Router logits with this standard deviation favour a few experts without silencing the others.
-_ROUTER_GAIN = 2.5
-
-
 def dense_feed_forward(model, make, block):
-    make.matrix(block + "ffn_gate.weight", model.hidden, model.ff)
-    make.matrix(block + "ffn_up.weight", model.hidden, model.ff)
+    if model.fused:
+        make.matrix(block + "ffn_up.weight", model.hidden, 2 * model.ff)
+    else:
+        make.matrix(block + "ffn_gate.weight", model.hidden, model.ff)
+        make.matrix(block + "ffn_up.weight", model.hidden, model.ff)
     make.matrix(block + "ffn_down.weight", model.ff, model.hidden)
 
 
 def expert_feed_forward(model, make, block):
     width = model.expert_ff or model.ff
-    make.gate(block + "ffn_gate_inp.weight", (model.hidden, model.experts), _ROUTER_GAIN)
+    make.gate(block + "ffn_gate_inp.weight", (model.hidden, model.experts), tiny_families.ROUTER_GAIN)
     make.expert_matrices(block + "ffn_gate_exps.weight", model.hidden, width)
     make.expert_matrices(block + "ffn_up_exps.weight", model.hidden, width)
     make.expert_matrices(block + "ffn_down_exps.weight", width, model.hidden)
@@ -316,6 +398,45 @@ def expert_feed_forward(model, make, block):
         make.matrix(block + "ffn_gate_shexp.weight", model.hidden, model.shared_ff)
         make.matrix(block + "ffn_up_shexp.weight", model.hidden, model.shared_ff)
         make.matrix(block + "ffn_down_shexp.weight", model.shared_ff, model.hidden)
+
+
+def head_projections(model, make, block):
+    query, kv = model.heads * model.head_dim, model.kv_heads * model.head_dim
+    if model.fused:
+        make.matrix(block + "attn_qkv.weight", model.hidden, query + 2 * kv, gain=1.5)
+    else:
+        make.matrix(block + "attn_q.weight", model.hidden, query, gain=1.5)
+        make.matrix(block + "attn_k.weight", model.hidden, kv, gain=1.5)
+        make.matrix(block + "attn_v.weight", model.hidden, kv)
+    if model.qkv_bias:
+        make.table(block + "attn_q.bias", (query,), -0.5, 0.5)
+        make.table(block + "attn_k.bias", (kv,), -0.5, 0.5)
+        make.table(block + "attn_v.bias", (kv,), -0.5, 0.5)
+
+
+def head_norms(model, make, block):
+    if model.qk_norm:
+        make.norm(block + "attn_q_norm.weight", model.head_dim)
+        make.norm(block + "attn_k_norm.weight", model.head_dim)
+    if model.whole_qk_norm:
+        make.norm(block + "attn_q_norm.weight", model.heads * model.head_dim)
+        make.norm(block + "attn_k_norm.weight", model.kv_heads * model.head_dim)
+
+
+def llama_layer(model, make, layer):
+    """The layer of most architectures."""
+    block = f"blk.{layer}."
+    make.norm(block + "attn_norm.weight", model.hidden)
+    head_projections(model, make, block)
+    make.matrix(block + "attn_output.weight", model.heads * model.head_dim, model.hidden)
+    head_norms(model, make, block)
+    if model.post_norms:
+        make.norm(block + "post_attention_norm.weight", model.hidden)
+    make.norm(block + "ffn_norm.weight", model.hidden)
+    feed_forward = expert_feed_forward if model.experts else dense_feed_forward
+    feed_forward(model, make, block)
+    if model.post_norms:
+        make.norm(block + "post_ffw_norm.weight", model.hidden)
 
 
 def tensors(model, make):
@@ -331,31 +452,10 @@ def tensors(model, make):
         short, long = long_rope_factors(model)
         make.given("rope_factors_long.weight", long)
         make.given("rope_factors_short.weight", short)
-    query, kv = model.heads * model.head_dim, model.kv_heads * model.head_dim
+    if model.arch == "gpt2":
+        tiny_families.gpt2_outer(model, make)
     for layer in range(model.layers):
-        block = f"blk.{layer}."
-        make.norm(block + "attn_norm.weight", model.hidden)
-        make.matrix(block + "attn_q.weight", model.hidden, query, gain=1.5)
-        make.matrix(block + "attn_k.weight", model.hidden, kv, gain=1.5)
-        make.matrix(block + "attn_v.weight", model.hidden, kv)
-        if model.qkv_bias:
-            make.vector(block + "attn_q.bias", query, -0.5, 0.5)
-            make.vector(block + "attn_k.bias", kv, -0.5, 0.5)
-            make.vector(block + "attn_v.bias", kv, -0.5, 0.5)
-        make.matrix(block + "attn_output.weight", query, model.hidden)
-        if model.qk_norm:
-            make.norm(block + "attn_q_norm.weight", model.head_dim)
-            make.norm(block + "attn_k_norm.weight", model.head_dim)
-        if model.whole_qk_norm:
-            make.norm(block + "attn_q_norm.weight", query)
-            make.norm(block + "attn_k_norm.weight", kv)
-        if model.post_norms:
-            make.norm(block + "post_attention_norm.weight", model.hidden)
-        make.norm(block + "ffn_norm.weight", model.hidden)
-        feed_forward = expert_feed_forward if model.experts else dense_feed_forward
-        feed_forward(model, make, block)
-        if model.post_norms:
-            make.norm(block + "post_ffw_norm.weight", model.hidden)
+        tiny_families.LAYERS.get(model.arch, llama_layer)(model, make, layer)
     return make.tensors
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import float64_families
 import float64_model
 import make_tiny_models
 
@@ -22,7 +23,7 @@ def golden():
 def test_log_probabilities_are_those_of_transformers(name, golden, tmp_path):
     path = tmp_path / make_tiny_models.file_name(name)
     make_tiny_models.write_model(name, path)
-    logits = float64_model.Float64Model(path).logits(golden["tokens"])
+    logits = float64_families.open_model(path).logits(golden["tokens"])
     own = float64_model.log_softmax(logits[golden["positions"]])
     difference = np.abs(own - golden[name]).max() / np.ptp(golden[name])
     assert difference <= AGREEMENT
