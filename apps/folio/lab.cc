@@ -22,7 +22,7 @@ struct Lab {
   bool takes_tiles = false;
 };
 
-constexpr std::array<Lab, 6> kLabs = {{
+constexpr std::array<Lab, 7> kLabs = {{
     {"paged", "three requests on a pool of four blocks; what paging wastes; what a block is",
      PagedLab},
     {"kv-size", "what keys and values take, factor by factor, and in whole blocks", KvSizeLab,
@@ -35,6 +35,7 @@ constexpr std::array<Lab, 6> kLabs = {{
      AttentionLab, true, true},
     {"positions", "why attention needs positions; from fractions to the hands of a model's clock",
      PositionsLab},
+    {"moe", "router, dispatch, balance and cost of a Mixture of Experts", MoeLab},
 }};
 
 constexpr std::size_t kColumns = 96;
@@ -92,6 +93,11 @@ bool HasTileOption(const LabArgs& args) {
   return args.head_dim > 0 || args.tile > 0 || args.fast_memory > 0 || args.seed.has_value();
 }
 
+bool HasExpertOption(const LabArgs& args) {
+  return args.hidden > 0 || args.expert_ffn > 0 || !args.expert_type.empty() || args.measure ||
+         !args.svg.empty();
+}
+
 // Whether the lab has the options that were given, and what no option's own range says.
 Status CheckOptions(const Lab& lab, const LabArgs& args) {
   if (args.tokens > 0 && !lab.takes_tokens) {
@@ -101,6 +107,10 @@ Status CheckOptions(const Lab& lab, const LabArgs& args) {
   if (HasTileOption(args) && !lab.takes_tiles) {
     return UsageError("lab", "--head-dim, --tile, --fast-memory and --seed",
                       "are for attention, not for " + std::string(lab.name));
+  }
+  if (HasExpertOption(args) && lab.run != MoeLab) {
+    return UsageError("lab", "--measure, --svg, --hidden, --expert-ffn and --type",
+                      "are for moe, not for " + std::string(lab.name));
   }
   if (args.dim > 0 && lab.run != PositionsLab) {
     return UsageError("lab", "--dim", "is for positions, not for " + std::string(lab.name));
@@ -139,6 +149,18 @@ void AddAttentionOptions(const Command& command, LabArgs& args) {
   command.AddSeed("--seed", args.seed, "of its inputs (default: 0)");
 }
 
+void AddExpertOptions(const Command& command, LabArgs& args) {
+  command.AddFlag("--measure", args.measure,
+                  "time a token against the number of experts (a few seconds)");
+  command.AddText("--svg", args.svg, "a file for what was measured, as a chart");
+  command.AddWhole("--hidden", args.hidden, 32, 16384,
+                   "of its layer, a multiple of 32 (default: 256)");
+  command.AddWhole("--expert-ffn", args.expert_ffn, 32, 65536,
+                   "of each expert, a multiple of 32 (default: 768)");
+  command.AddText("--type", args.expert_type,
+                  "of its weights: Q4_0 (default), Q8_0, MXFP4, BF16 or F32");
+}
+
 }  // namespace
 
 void AddLab(const Command& folio) {
@@ -147,10 +169,11 @@ void AddLab(const Command& folio) {
   const Command command = folio.AddCommand("lab", "worked examples on the engine's own classes");
   command.AddText("NAME", args->name, "one of " + Names());
   command.AddFlag("--list", args->list, "say what each one shows");
-  command.AddText("--model", args->lab.model,
-                  "a GGUF file or a name in the store (default: as for run; paged and kv-size "
-                  "need none and then take the shape of Qwen3-8B; attention takes none; two steps "
-                  "of positions need one)");
+  command.AddText(
+      "--model", args->lab.model,
+      "a GGUF file or a name in the store (default: as for run; paged and kv-size "
+      "need none and then take the shape of Qwen3-8B; attention and moe take none; two steps "
+      "of positions need one)");
   command.AddWhole("--tokens", args->lab.tokens, 1, kMost,
                    "how long: of kv-size (default: 100000), of kv-cache at most (default: 1024), "
                    "and of attention (default: 512)");
@@ -161,6 +184,7 @@ void AddLab(const Command& folio) {
   command.Group("Options of positions")
       .AddWhole("--dim", args->lab.dim, 2, kMostDim,
                 "dimensions of sines and cosines whose longest wavelength is added, even");
+  AddExpertOptions(command.Group("Options of moe"), args->lab);
   command.AddFlag("--json", args->json, "print one JSON document with the same steps");
   command.SetAction([args] { return RunLab(*args); });
 }

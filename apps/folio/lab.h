@@ -1,6 +1,6 @@
-// The worked examples of the texts on paging, KV cache size, prompt caching, FlashAttention and
-// positional encoding, run on the engine's own classes: each lab is a few steps that say what
-// happened, as lines for people and as facts.
+// The worked examples of the texts on paging, KV cache size, prompt caching, FlashAttention,
+// positional encoding and Mixture of Experts, run on the engine's own classes: each lab is a few
+// steps that say what happened, as lines for people and as facts.
 #ifndef FOLIO_APPS_FOLIO_LAB_H_
 #define FOLIO_APPS_FOLIO_LAB_H_
 
@@ -25,6 +25,12 @@ struct LabArgs {
   std::uint64_t fast_memory = 0;  // bytes
   std::optional<std::uint64_t> seed;
   std::int64_t dim = 0;  // of the positions lab: one more d; 0 = none
+  // Of the MoE lab; 0 or empty = its own.
+  std::int64_t hidden = 0;
+  std::int64_t expert_ffn = 0;
+  std::string expert_type;
+  bool measure = false;
+  std::string svg;  // a file to write
 };
 
 struct LabStep {
@@ -48,6 +54,8 @@ Result<LabSteps> KvCacheLab(const LabArgs& args);
 Result<LabSteps> AttentionLab(const LabArgs& args);
 // Why attention needs positions, and from fractions to the hands of a model's own rotation.
 Result<LabSteps> PositionsLab(const LabArgs& args);
+// Router, dispatch, balance and cost of a Mixture of Experts.
+Result<LabSteps> MoeLab(const LabArgs& args);
 
 }  // namespace folio
 

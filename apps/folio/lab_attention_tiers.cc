@@ -1,14 +1,13 @@
 // F7: memory in tiers, those of an A100 as the text has them and those of this machine as it has
 // them, and how long each rung's traffic takes at their speed.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "folio/lab_attention.h"
+#include "folio/lab_cpu_caches.h"
 #include "folio/text_table.h"
 
 namespace folio {
@@ -48,37 +47,16 @@ double ReadSpeed(std::size_t bytes) {
   return best;
 }
 
-// What Linux says of a cache of the first core; empty if there is none of this index.
-std::string CacheFact(int index, const char* fact) {
-  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/" +
-                     fact);
-  std::string text;
-  std::getline(file, text);
-  return text;
-}
-
-// "32K", as the system writes it.
-std::size_t CacheBytes(int index) {
-  const std::string size = CacheFact(index, "size");
-  std::size_t kib = 0;
-  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), kib);
-  const bool known = error == std::errc() && end + 1 == size.data() + size.size() && *end == 'K';
-  return known ? kib << 10 : 0;
-}
-
 // Each cache that the system names, read from a buffer of half its size, and memory behind them.
 std::vector<MemoryTier> TiersOfThisCpu() {
   constexpr std::size_t kMostBuffer = std::size_t{256} << 20;
   std::vector<MemoryTier> tiers;
   std::size_t largest = std::size_t{16} << 20;
-  for (int index = 0; index < 8; ++index) {
-    const std::string type = CacheFact(index, "type");
-    const std::size_t bytes = CacheBytes(index);
-    if (bytes == 0 || type == "Instruction") continue;
-    largest = std::max(largest, bytes);
-    tiers.push_back({.name = "this CPU's L" + CacheFact(index, "level"),
-                     .bytes = static_cast<double>(bytes),
-                     .bytes_per_second = ReadSpeed(std::min(bytes / 2, kMostBuffer)),
+  for (const CpuCache& cache : DataCaches()) {
+    largest = std::max(largest, cache.bytes);
+    tiers.push_back({.name = "this CPU's L" + std::to_string(cache.level),
+                     .bytes = static_cast<double>(cache.bytes),
+                     .bytes_per_second = ReadSpeed(std::min(cache.bytes / 2, kMostBuffer)),
                      .measured = true});
   }
   tiers.push_back({.name = "this CPU's memory",

@@ -1,11 +1,12 @@
 """The worked examples: their numbers are the texts', and the engine's own."""
 
 import math
+import xml.etree.ElementTree
 
 import pytest
 from cli_checks import refused
 
-LABS = ["paged", "kv-size", "prompt-cache", "kv-cache", "attention", "positions"]
+LABS = ["paged", "kv-size", "prompt-cache", "kv-cache", "attention", "positions", "moe"]
 
 
 def steps(folio, name, *args, **options):
@@ -54,6 +55,12 @@ def test_wrong_usage_names_what_there_is(folio):
     refused(folio("lab", "attention", "--tile", "512", "--fast-memory", "16KiB"), 2, "--fast-memory", "16384")
     refused(folio("lab", "attention", "--fast-memory", "100"), 2, "--fast-memory", "100")
     refused(folio("lab", "kv-size", "--model", "nowhere.gguf"), 3, "nowhere.gguf")
+    refused(folio("lab", "attention", "--measure"), 2, "--measure", "attention")
+    refused(folio("lab", "paged", "--type", "Q4_0"), 2, "--type", "paged")
+    refused(folio("lab", "moe", "--tokens", "5"), 2, "--tokens", "moe")
+    refused(folio("lab", "moe", "--type", "Q2_K"), 2, "--type", "Q2_K", "MXFP4")
+    refused(folio("lab", "moe", "--hidden", "100"), 2, "--hidden", "100", "32")
+    refused(folio("lab", "moe", "--expert-ffn", "72"), 2, "--expert-ffn", "72", "32")
 
 
 def test_p1_the_first_request_misses(paged):
@@ -319,10 +326,152 @@ def test_the_engines_kernel_moves_what_the_ladder_counts(folio, isa):
         assert run["seconds"] > 0 and run["rows_lost"] == 0
 
 
+@pytest.fixture(scope="module")
+def moe(folio):
+    return steps(folio, "moe")
+
+
+SEED_PROBABILITIES = [0.45, 0.19, 0.05, 0.31]
+
+
+def test_e8_the_router_is_one_linear_layer_then_softmax(moe):
+    step = moe["E8"]
+    matrix, x = step["router"], step["x"]
+    assert (len(matrix), len(matrix[0])) == (step["hidden"], step["experts"]) == (3, 4)
+    logits = [sum(x[row] * matrix[row][expert] for row in range(3)) for expert in range(4)]
+    assert step["logits"] == pytest.approx(logits, abs=1e-5)
+    total = sum(math.exp(logit) for logit in logits)
+    assert step["probabilities"] == pytest.approx([math.exp(logit) / total for logit in logits], abs=1e-6)
+    assert step["probabilities"] == pytest.approx(SEED_PROBABILITIES, abs=1e-4)
+    assert step["parameters"] == 12
+
+
+def weighted(step):
+    """The chosen experts' outputs, times their weights, summed."""
+    return [sum(each["weight"] * output[i] for each, output in zip(step["chosen"], step["expert_outputs"]))
+            for i in range(3)]
+
+
+def test_e1_e2_the_chosen_and_their_weights(moe):
+    one, two = moe["E1"], moe["E2"]
+    assert [each["expert"] for each in one["chosen"]] == [1]
+    assert one["chosen"][0]["weight"] == pytest.approx(0.45, abs=1e-4)
+    assert [each["expert"] for each in two["chosen"]] == [1, 4]
+    weights = [each["weight"] for each in two["chosen"]]
+    assert [round(weight, 2) for weight in weights] == [0.59, 0.41] and sum(weights) == pytest.approx(1, abs=1e-6)
+    assert two["sum_of_chosen"] == pytest.approx(0.76, abs=1e-4)
+    assert [each["expert"] for each in two["softmax_of_chosen"]] == [1, 4]
+    assert [each["weight"] for each in two["softmax_of_chosen"]] == pytest.approx(weights, abs=1e-6)
+    for step in (one, two):
+        assert step["probabilities"] == pytest.approx(SEED_PROBABILITIES, abs=1e-4)
+        assert step["output"] == pytest.approx(weighted(step), abs=1e-5) and max(map(abs, step["output"])) > 0.01
+        assert step["largest_difference"] < 1e-5
+    assert one["expert_outputs"][0] == two["expert_outputs"][0] != two["expert_outputs"][1]
+
+
+def test_e3_dispatch_and_combine(moe):
+    step = moe["E3"]
+    assert {pile["expert"]: pile["tokens"] for pile in step["piles"]} == {1: [2, 5], 2: [1, 4, 6], 3: [], 4: [3]}
+    assert step["slot_of_token"] == [2, 0, 5, 3, 1, 4]
+    for token in step["tokens"]:
+        assert token["chosen"][0]["weight"] == max(token["probabilities"])
+        assert sum(token["probabilities"]) == pytest.approx(1, abs=1e-6)
+    assert round(max(step["tokens"][0]["probabilities"]), 2) == 0.62
+    assert round(max(step["tokens"][1]["probabilities"]), 2) == 0.70
+    assert step["alone"] == {"compared": 18, "different": 0}
+    assert step["next_token"]["different"] == 18  # the comparison can fail
+    assert len({tuple(token["output"]) for token in step["tokens"]}) == 6
+
+
+def test_a_capacity_factor_drops_what_comes_late(moe):
+    step = moe["capacity"]
+    for row in step["factors"]:
+        assert row["capacity"] == math.ceil(row["factor"] * 6 / 4)
+        taken = {expert: pile[:row["capacity"]] for expert, pile in ((1, [2, 5]), (2, [1, 4, 6]), (3, []), (4, [3]))}
+        dropped = sorted(set(range(1, 7)) - {token for pile in taken.values() for token in pile})
+        assert row["dropped"] == dropped and row["dropped_count"] == len(dropped)
+        assert row["empty_places"] == 4 * row["capacity"] - (6 - len(dropped))
+    assert [row["dropped"] for row in step["factors"]] == [[6], [6], [], []]
+    token = step["token_6"]
+    assert token["among_others"] == token["x"] != token["alone"] and token["different"] == 3
+    output = moe["E3"]["tokens"][5]["output"]
+    assert token["alone"] == pytest.approx([x + y for x, y in zip(token["x"], output)], abs=1e-6)
+
+
+def test_e4_e5_the_balancing_loss(moe):
+    uneven, even = moe["E4"], moe["E5"]
+    assert uneven["f"] == [1, 0, 0, 0] and uneven["p"][0] == pytest.approx(0.5825, abs=1e-6)
+    assert uneven["loss"] == pytest.approx(2.33, abs=1e-5)
+    assert uneven["weighted_loss"] == pytest.approx(0.0233, abs=1e-7)
+    assert even["f"] == [0.25] * 4 and even["p"] == pytest.approx([0.25] * 4, abs=1e-6)
+    assert even["loss"] == pytest.approx(1, abs=1e-6) and even["weighted_loss"] == pytest.approx(0.01, abs=1e-8)
+    for step in (uneven, even):
+        means = [sum(row[expert] for row in step["probabilities"]) / 4 for expert in range(4)]
+        assert step["p"] == pytest.approx(means, abs=1e-6) and sum(step["p"]) == pytest.approx(1, abs=1e-6)
+        assert step["loss"] == pytest.approx(4 * sum(f * p for f, p in zip(step["f"], step["p"])), rel=1e-12)
+
+
+def test_e6_counts_what_a_token_reads(folio, moe):
+    step = moe["E6"]
+    assert [point["experts"] for point in step["points"]] == [8, 16, 64, 128, 384, 896]
+    h, f = step["hidden"], step["expert_ffn"]
+    for point in step["points"]:
+        experts = point["experts"]
+        assert point["parameters"] == experts * (3 * h * f + h)
+        assert point["active_parameters"] == 8 * 3 * h * f + experts * h
+        assert point["router_bytes"] == max(experts, 16) * h * 4
+        assert point["bytes_per_token"] == point["router_bytes"] + 8 * 3 * h * f * 18 // 32
+        assert point["seconds_one_layer"] is point["seconds_layers_in_turn"] is None
+    assert step["growth"]["parameters"] == pytest.approx(112) and 1 < step["growth"]["bytes_per_token"] < 1.5
+    large = steps(folio, "moe", "--hidden", "64", "--expert-ffn", "128", "--type", "Q8_0")["E6"]
+    assert (large["hidden"], large["expert_ffn"], large["type"]) == (64, 128, "Q8_0")
+    assert large["points"][-1]["bytes_per_token"] == 896 * 64 * 4 + 8 * 3 * 64 * 128 * 34 // 32
+
+
+def test_e6_measured_and_drawn(folio, tmp_path):
+    file = tmp_path / "growth.svg"
+    step = steps(folio, "moe", "--hidden", "64", "--expert-ffn", "32", "--svg", str(file))["E6"]
+    for point in step["points"]:
+        assert 0 < point["seconds_one_layer"] < 1 and 0 < point["seconds_layers_in_turn"] < 1
+    cache = step["last_level_cache_bytes"]
+    if cache is not None:
+        assert [point["fits_last_level_cache"] for point in step["points"]] == [
+            point["bytes"] <= cache for point in step["points"]]
+    root = xml.etree.ElementTree.parse(file).getroot()
+    names = [element.tag.rpartition("}")[2] for element in root.iter()]
+    assert names[0] == "svg" and names.count("polyline") == 4
+    assert names.count("circle") == names.count("polyline") // 2 * 7  # a mark a point, and the legend's
+    words = [element.text for element in root.iter() if element.tag.endswith("text")]
+    for label in ("896 experts", "time of a token, us", "bytes read for a token, MB"):
+        assert label in words
+    assert any(word.startswith("parameters of the layer, in millions") for word in words)
+    for line in (element for element in root.iter() if element.tag.endswith("polyline")):
+        heights = [float(pair.partition(",")[2]) for pair in line.get("points").split()]
+        assert len(heights) == 6 and all(0 < y < float(root.get("viewBox").split()[3]) for y in heights)
+    refused(folio("lab", "moe", "--hidden", "64", "--expert-ffn", "32", "--svg", str(tmp_path / "no" / "x.svg")), 1,
+            "x.svg", "No such file")
+
+
+def test_e9_shapes_to_know(moe):
+    models = {model["name"]: model for model in moe["E9"]["models"]}
+    assert {name: (model["experts_per_token"], model["experts"]) for name, model in models.items()} == {
+        "Mixtral-8x7B": (2, 8), "Qwen3-30B-A3B": (8, 128), "DeepSeek-V4-Pro": (6, 384), "Kimi-K3": (16, 896)}
+    for model in models.values():
+        assert model["expert_share"] == pytest.approx(model["experts_per_token"] / model["experts"])
+    assert (models["Mixtral-8x7B"]["parameters"], models["Mixtral-8x7B"]["active_parameters"]) == (
+        46_702_792_704, 12_879_925_248)
+    assert (models["Qwen3-30B-A3B"]["parameters"], models["Qwen3-30B-A3B"]["active_parameters"]) == (
+        30_532_122_624, 3_353_032_704)
+    assert models["DeepSeek-V4-Pro"]["parameters"] is models["Kimi-K3"]["parameters"] is None
+
+
 @pytest.mark.parametrize("name,words", [
     ("paged", ["P1  time 0", "free queue: 3 2 1 0", "hands out 2 3", "[2, 16, 8, 128]"]),
     ("kv-size", ["14,745,600,000 bytes = 13.73 GiB", "MQA", "6,251"]),
-    ("attention", ["32.00 GiB", "65504 = e^11.09", "online two-pass", "40.3", "A100 HBM"])])
+    ("attention", ["32.00 GiB", "65504 = e^11.09", "online two-pass", "40.3", "A100 HBM"]),
+    ("moe", ["expert 1:  0.45 x", "expert 4:  0.41 x", "0.45 / 0.76 = 0.59", "0.31 / 0.76 = 0.41",
+             "expert 3:  (none), 0 x 3", "0.5825", "= 2.33; times alpha = 0.01: 0.0233",
+             "= 1.00; times alpha = 0.01: 0.01", "46,702,792,704", "1.6 %", "1.8 %"])])
 def test_text_has_the_same_steps(folio, name, words):
     outcome = folio("lab", name)
     assert outcome.code == 0 and outcome.err == "" and max(map(len, outcome.out.splitlines())) <= 110
