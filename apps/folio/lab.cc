@@ -152,7 +152,7 @@ void AddAttentionOptions(const Command& command, LabArgs& args) {
 void AddExpertOptions(const Command& command, LabArgs& args) {
   command.AddFlag("--measure", args.measure,
                   "time a token against the number of experts (a few seconds)");
-  command.AddText("--svg", args.svg, "a file for what was measured, as a chart");
+  command.AddText("--svg", args.svg, "a file for what was measured, as a chart").Takes("FILE");
   command.AddWhole("--hidden", args.hidden, 32, 16384,
                    "of its layer, a multiple of 32 (default: 256)");
   command.AddWhole("--expert-ffn", args.expert_ffn, 32, 65536,

@@ -50,6 +50,7 @@ Result<LabSteps> MoeLab(const LabArgs& args) {
   for (LabStep& step : *dispatching) steps->push_back(std::move(step));
   for (LabStep& step : MoeBalance()) steps->push_back(std::move(step));
   steps->push_back(*std::move(growth));
+  steps->push_back(MoeCollapse());
   steps->push_back(MoeShapes());
   return steps;
 }

@@ -30,6 +30,7 @@ struct MoeSetting {
 Result<LabSteps> MoeRouting(const MoeSetting& setting, ThreadPool& pool);      // E8, E1, E2
 Result<LabSteps> MoeDispatching(const MoeSetting& setting, ThreadPool& pool);  // E3, capacity
 LabSteps MoeBalance();                                                         // E4, E5
+LabStep MoeCollapse();                                                         // E7
 Result<LabStep> MoeGrowth(const MoeSetting& setting, ThreadPool& pool);        // E6
 LabStep MoeShapes();                                                           // E9
 

@@ -10,6 +10,7 @@
 #include "folio/lab_moe_growth.h"
 #include "folio/lab_moe_layer.h"
 #include "folio/lab_moe_sizes.h"
+#include "folio/lab_moe_training.h"
 
 namespace folio {
 namespace {
@@ -160,6 +161,52 @@ TEST(GrowthType, AnUnknownNameIsRefusedWithThoseThatThereAre) {
   ASSERT_FALSE(type.has_value());
   EXPECT_THAT(type.error().Message(), HasSubstr("Q2_K"));
   EXPECT_THAT(type.error().Message(), HasSubstr("MXFP4"));
+}
+
+TrainingModel NoGradient() {
+  TrainingModel gradient = MakeTrainingModel(0);
+  std::ranges::fill(gradient.router, 0.0);
+  std::ranges::fill(gradient.experts, 0.0);
+  return gradient;
+}
+
+// The derivative by values[i], from a little less and a little more of it.
+double Slope(const TrainingModel& model, std::vector<double> TrainingModel::* values, std::size_t i,
+             const TrainingBatch& batch, double alpha) {
+  constexpr double kStep = 1e-5;
+  TrainingModel less = model;
+  TrainingModel more = model;
+  (less.*values)[i] -= kStep;
+  (more.*values)[i] += kStep;
+  const TrainingLoss below = TrainingStep(less, batch, alpha, nullptr);
+  const TrainingLoss above = TrainingStep(more, batch, alpha, nullptr);
+  EXPECT_EQ(below.fractions, above.fractions);  // no token changes its expert on the way
+  return (above.task + alpha * above.balance - below.task - alpha * below.balance) / (2 * kStep);
+}
+
+TEST(TrainingStep, DerivativesAreTheSlopesOfTheLoss) {
+  constexpr double kAlpha = 0.5;
+  TrainingModel model = MakeTrainingModel(3);
+  for (double& value : model.router) value *= 10;  // far from ties
+  const TrainingBatch batch = DrawTrainingBatch(MakeTrainingTask(3), 0, 16);
+  TrainingModel gradient = NoGradient();
+  TrainingStep(model, batch, kAlpha, &gradient);
+  for (std::size_t i = 0; i < model.router.size(); ++i)
+    EXPECT_NEAR(Slope(model, &TrainingModel::router, i, batch, kAlpha), gradient.router[i], 1e-7);
+  for (std::size_t i = 0; i < model.experts.size(); ++i)
+    EXPECT_NEAR(Slope(model, &TrainingModel::experts, i, batch, kAlpha), gradient.experts[i], 1e-7);
+}
+
+TEST(TrainMoe, TheBalancingLossKeepsExpertsFromCollapse) {
+  const std::vector<TrainingPoint> without = TrainMoe(2, 0, {0, 100, 2000});
+  const std::vector<TrainingPoint> with = TrainMoe(2, 0.1, {0, 100, 2000});
+  ASSERT_EQ(without.size(), 3);
+  EXPECT_EQ(without[0].loss.fractions, with[0].loss.fractions);
+  EXPECT_LT(std::ranges::max(without[0].loss.fractions), 0.5);
+  EXPECT_GT(std::ranges::max(without[1].loss.fractions), 0.9);
+  EXPECT_GT(without[2].loss.balance, 2);
+  EXPECT_LT(with[2].loss.balance, 1.1);
+  EXPECT_LT(with[2].loss.task, 0.6 * without[2].loss.task);
 }
 
 }  // namespace

@@ -452,6 +452,21 @@ def test_e6_measured_and_drawn(folio, tmp_path):
             "x.svg", "No such file")
 
 
+def test_e7_an_expert_that_is_ahead_takes_all_unless_balance_costs(moe):
+    step = moe["E7"]
+    without, with_loss = step["runs"]
+    assert without["alpha"] == 0 < with_loss["alpha"]
+    for run in step["runs"]:
+        for point in run["points"]:
+            assert sum(point["f"]) == pytest.approx(1) and len(point["f"]) == 4
+    assert without["points"][0] == with_loss["points"][0] and max(without["points"][0]["f"]) < 0.5
+    assert max(max(point["f"]) for point in without["points"]) > 0.99
+    first, last = without["points"][-1], with_loss["points"][-1]
+    assert first["loss"] > 2 and last["loss"] < 1.1 and last["task_loss"] < 0.6 * first["task_loss"]
+    for seed in step["seeds"]:
+        assert seed["busiest_with"] < seed["busiest_without"] and seed["task_loss_with"] < seed["task_loss_without"]
+
+
 def test_e9_shapes_to_know(moe):
     models = {model["name"]: model for model in moe["E9"]["models"]}
     assert {name: (model["experts_per_token"], model["experts"]) for name, model in models.items()} == {
