@@ -201,7 +201,7 @@ FUTURE_MODELS = {
                            embedding_type="Q8_0", seed=41),
     # The YaRN ramp's ends lie between two pairs, and stay there.
     "gpt-oss": TinyModel("gpt-oss", "qwen_bpe", layers=4, heads=4, kv_heads=2, window=24, context=2816,
-                         rope_base=150000.0, yarn_rope=(8.0, 352, 32.0, 1.0), experts=8, experts_used=2, expert_ff=96,
+                         rope_base=150000.0, yarn_rope=(8.0, 352, None, None), experts=8, experts_used=2, expert_ff=96,
                          seed=142),
     "gpt-oss-mxfp4": TinyModel("gpt-oss", "qwen_bpe", layers=4, heads=4, kv_heads=2, window=24, context=2816,
                                rope_base=150000.0, yarn_rope=(8.0, 352, 32.0, 1.0), experts=8, experts_used=2,
@@ -303,8 +303,9 @@ def metadata(model, name):
         pairs.append(pair("gpt2.attention.layer_norm_epsilon", "f32", model.eps))
     else:
         pairs += [pair(f"{arch}.attention.head_count_kv", "u32", model.kv_heads),
-                  pair(f"{arch}.attention.layer_norm_rms_epsilon", "f32", model.eps),
-                  pair(f"{arch}.rope.freq_base", "f32", model.rope_base)]
+                  pair(f"{arch}.attention.layer_norm_rms_epsilon", "f32", model.eps)]
+    if arch not in ("gpt2", "gemma2"):  # Gemma 2's files leave it at 10,000
+        pairs.append(pair(f"{arch}.rope.freq_base", "f32", model.rope_base))
     if arch in ("llama", "granite", "granitemoe", "deepseek2"):
         pairs.append(pair(f"{arch}.vocab_size", "u32", model.vocab))
     if arch in ("llama", "granite", "granitemoe", "deepseek2", "phi3"):
