@@ -20,7 +20,10 @@ Status ConfigureQwen3(const Gguf& file, ModelConfig& config);  // Qwen 3, dense
 Status ConfigureQwen2Moe(const Gguf& file, ModelConfig& config);
 Status ConfigureQwen3Moe(const Gguf& file, ModelConfig& config);
 Status ConfigureOlmoe(const Gguf& file, ModelConfig& config);
-Status ConfigureGemma3(const Gguf& file, ModelConfig& config);  // Gemma 3, text
+Status ConfigureGranite(const Gguf& file, ModelConfig& config);     // dense
+Status ConfigureGraniteMoe(const Gguf& file, ModelConfig& config);  // with experts
+Status ConfigurePhi3(const Gguf& file, ModelConfig& config);        // Phi-3 and Phi-4-mini
+Status ConfigureGemma3(const Gguf& file, ModelConfig& config);      // Gemma 3, text
 
 // What feed_forward_length means in a file that does not say how wide an expert is.
 enum class WidthWithoutKey {

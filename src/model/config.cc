@@ -17,7 +17,7 @@ struct Architecture {
   Status (*configure)(const Gguf& file, ModelConfig& config);
 };
 
-constexpr std::array<Architecture, 7> kArchitectures = {{
+constexpr std::array<Architecture, 10> kArchitectures = {{
     {"llama", ConfigureLlama},
     {"qwen2", ConfigureQwen2},
     {"qwen3", ConfigureQwen3},
@@ -25,6 +25,9 @@ constexpr std::array<Architecture, 7> kArchitectures = {{
     {"qwen2moe", ConfigureQwen2Moe},
     {"qwen3moe", ConfigureQwen3Moe},
     {"olmoe", ConfigureOlmoe},
+    {"granite", ConfigureGranite},
+    {"granitemoe", ConfigureGraniteMoe},
+    {"phi3", ConfigurePhi3},
 }};
 
 void ReadShapes(ConfigReader& read, ModelConfig& config) {

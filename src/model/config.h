@@ -55,9 +55,14 @@ struct ModelConfig {
   float norm_eps = 0.0F;
   float attention_scale = 0.0F;
   float embedding_scale = 1.0F;
+  float residual_scale = 1.0F;  // of each branch as it joins the residual
+  float logit_scale = 1.0F;     // of the logits
   GatedActivation activation = GatedActivation::kSilu;
   RopePairs rope_pairs = RopePairs::kAdjacent;
   bool qkv_bias = false;
+  // Several matrices lie in one tensor: query, key and value in attn_qkv, gate and up in ffn_up.
+  bool fused_qkv = false;
+  bool fused_gate_up = false;
   bool qk_norm = false;        // RMSNorm of every query and key head
   bool qk_norm_whole = false;  // the same over all heads together
   bool post_norms = false;     // RMSNorm of each branch's output before the residual

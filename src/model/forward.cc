@@ -29,12 +29,16 @@ std::size_t MostAttentionBytes(const KvView& kv, const ModelConfig& config, std:
   return AttentionWorkspaceBytes(kv, params, std::span(&longest, 1), threads);
 }
 
-void AddRows(ThreadPool& pool, Isa isa, const float* x, std::int64_t rows, std::int64_t n,
-             float* y) {
+void AddRows(ThreadPool& pool, Isa isa, float scale, const float* x, std::int64_t rows,
+             std::int64_t n, float* y) {
   pool.ParallelFor((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {
     const std::int64_t first = task * kRowsPerTask;
     const std::int64_t count = std::min(kRowsPerTask, rows - first);
-    AddInPlace(isa, x + first * n, count * n, y + first * n);
+    if (scale == 1.0F) {
+      AddInPlace(isa, x + first * n, count * n, y + first * n);
+    } else {
+      MulAddInPlace(isa, scale, x + first * n, count * n, y + first * n);
+    }
   });
 }
 
@@ -98,8 +102,10 @@ Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<La
 
 std::size_t Forward::WorkspaceBytes(const ModelConfig& config, const std::vector<LayerKv>& kv,
                                     const ForwardOptions& options, int threads) {
+  const std::size_t lists =
+      config.router.experts > 0 ? MoeLayer::ListBytes(config, options.max_rows) : 0;
   return LayOut(config, kv, options, threads, nullptr).total +
-         RopePositions::Bytes(config, options.max_rows);
+         RopePositions::Bytes(config, options.max_rows) + lists;
 }
 
 Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, ModelWeights& weights,
@@ -276,7 +282,8 @@ void Forward::AddSharedExpert(const Activations& x, const MoeWeights& weights) {
 
 void Forward::AddBranch(std::int64_t rows, const std::vector<float>& post_norm) {
   if (!post_norm.empty()) NormRows(buffers_.branch, post_norm, rows, buffers_.branch);
-  AddRows(*pool_, options_.isa, buffers_.branch, rows, config_->hidden, buffers_.x);
+  AddRows(*pool_, options_.isa, config_->residual_scale, buffers_.branch, rows, config_->hidden,
+          buffers_.x);
 }
 
 void Forward::NormRows(const float* in, const std::vector<float>& weight, std::int64_t rows,
@@ -306,8 +313,19 @@ void Forward::Head(std::span<const std::int64_t> rows, float* logits) {
                             logits + static_cast<std::int64_t>(done) * config_->vocab,
                             config_->vocab};
     Multiply(options_.isa, normed, {&out, 1}, *pool_);
+    ScaleLogits({out.y, count * static_cast<std::size_t>(config_->vocab)});
     done += count;
   }
+}
+
+void Forward::ScaleLogits(std::span<float> logits) {
+  if (config_->logit_scale == 1.0F) return;
+  const auto count = static_cast<std::int64_t>(logits.size());
+  pool_->ParallelFor((count + kColumnsPerTask - 1) / kColumnsPerTask, [&](std::int64_t task, int) {
+    const std::int64_t first = task * kColumnsPerTask;
+    ScaleInPlace(options_.isa, config_->logit_scale, std::min(kColumnsPerTask, count - first),
+                 logits.data() + first);
+  });
 }
 
 Activations Forward::Convert(const float* x, std::int64_t rows, std::int64_t k) {

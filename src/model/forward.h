@@ -109,6 +109,7 @@ class Forward {
   void NormRows(const float* in, const std::vector<float>& weight, std::int64_t rows, float* out);
   void FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, int rope);
   void Head(std::span<const std::int64_t> rows, float* logits);
+  void ScaleLogits(std::span<float> logits);
   Activations Convert(const float* x, std::int64_t rows, std::int64_t k);
 
   const ModelConfig* config_;

@@ -14,6 +14,11 @@ Dispatch::Dispatch(int experts, int top_k, std::int64_t max_rows)
   busy_.reserve(next_slot_.size());
 }
 
+std::size_t Dispatch::Bytes(int experts, int top_k, std::int64_t max_rows) {
+  const auto slots = static_cast<std::size_t>(max_rows * top_k);
+  return (2 * slots + 3 * static_cast<std::size_t>(experts) + 1) * sizeof(std::int32_t);
+}
+
 void Dispatch::Build(std::span<const RoutedExpert> routed) {
   std::ranges::fill(first_slot_, 0);
   for (const RoutedExpert& each : routed) ++first_slot_[static_cast<std::size_t>(each.expert) + 1];

@@ -4,6 +4,7 @@
 #ifndef FOLIO_MODEL_MOE_DISPATCH_H_
 #define FOLIO_MODEL_MOE_DISPATCH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,6 +17,9 @@ class Dispatch {
  public:
   // Reserves for `max_rows` rows of top_k experts each.
   Dispatch(int experts, int top_k, std::int64_t max_rows);
+
+  // Of memory that it takes.
+  static std::size_t Bytes(int experts, int top_k, std::int64_t max_rows);
 
   // routed: [rows, top_k]. A counting sort: O(rows * top_k + experts), no allocation.
   void Build(std::span<const RoutedExpert> routed);

@@ -45,6 +45,15 @@ std::size_t MoeLayer::WorkspaceBytes(const ModelConfig& config, std::int64_t max
   return LayOut(config, max_rows, nullptr).total;
 }
 
+std::size_t MoeLayer::ListBytes(const ModelConfig& config, std::int64_t max_rows) {
+  const auto slots = static_cast<std::size_t>(MostSlots(config, max_rows));
+  const auto experts = static_cast<std::size_t>(config.router.experts);
+  const std::size_t busy = std::min(slots, experts);
+  return Dispatch::Bytes(config.router.experts, config.router.top_k, max_rows) +
+         slots * sizeof(RoutedExpert) + experts * sizeof(std::size_t) +
+         (slots / kActivationTileRows + busy) * sizeof(Tile) + 2 * busy * sizeof(ProductJob);
+}
+
 MoeLayer::MoeLayer(const ModelConfig& config, Isa isa, Numerics numerics, std::int64_t max_rows,
                    std::byte* workspace)
     : config_(&config),

@@ -35,6 +35,9 @@ class MoeLayer {
   // Bytes of workspace for calls of at most `max_rows` rows.
   static std::size_t WorkspaceBytes(const ModelConfig& config, std::int64_t max_rows);
 
+  // Bytes of its lists: who goes where, what runs.
+  static std::size_t ListBytes(const ModelConfig& config, std::int64_t max_rows);
+
   // `workspace` must outlive the object.
   MoeLayer(const ModelConfig& config, Isa isa, Numerics numerics, std::int64_t max_rows,
            std::byte* workspace);

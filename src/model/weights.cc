@@ -1,5 +1,6 @@
 #include "model/weights.h"
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -39,9 +40,14 @@ class WeightPlan {
     const std::int64_t q_dim = std::int64_t{config.query_heads} * config.head_dim;
     const std::int64_t kv_dim = std::int64_t{config.kv_heads} * config.head_dim;
     AddVector(prefix + "attn_norm.weight", config.hidden, layer.attn_norm);
-    AddMatrix(prefix + "attn_q.weight", q_dim, config.hidden, layer.q);
-    AddMatrix(prefix + "attn_k.weight", kv_dim, config.hidden, layer.k);
-    AddMatrix(prefix + "attn_v.weight", kv_dim, config.hidden, layer.v);
+    if (config.fused_qkv) {
+      AddFused(prefix + "attn_qkv.weight", config.hidden,
+               {{q_dim, &layer.q}, {kv_dim, &layer.k}, {kv_dim, &layer.v}});
+    } else {
+      AddMatrix(prefix + "attn_q.weight", q_dim, config.hidden, layer.q);
+      AddMatrix(prefix + "attn_k.weight", kv_dim, config.hidden, layer.k);
+      AddMatrix(prefix + "attn_v.weight", kv_dim, config.hidden, layer.v);
+    }
     AddMatrix(prefix + "attn_output.weight", config.hidden, q_dim, layer.attn_out);
     if (config.qkv_bias) {
       AddVector(prefix + "attn_q.bias", q_dim, layer.q_bias);
@@ -60,12 +66,22 @@ class WeightPlan {
     if (experts) {
       AddExperts(prefix, config, layer.moe);
     } else {
-      AddFfn(prefix, ".weight", config.ffn, config.hidden, layer.ffn);
+      AddDenseFfn(prefix, config, layer.ffn);
     }
     if (config.post_norms) {
       AddVector(prefix + "post_attention_norm.weight", config.hidden, layer.attn_post_norm);
       AddVector(prefix + "post_ffw_norm.weight", config.hidden, layer.ffn_post_norm);
     }
+  }
+
+  void AddDenseFfn(const std::string& prefix, const ModelConfig& config, FfnWeights& target) {
+    if (!config.fused_gate_up) {
+      AddFfn(prefix, ".weight", config.ffn, config.hidden, target);
+      return;
+    }
+    AddFused(prefix + "ffn_up.weight", config.hidden,
+             {{config.ffn, &target.gate}, {config.ffn, &target.up}});
+    AddMatrix(prefix + "ffn_down.weight", config.hidden, config.ffn, target.down);
   }
 
   // `suffix` tells the networks of a layer apart: ".weight", "_shexp.weight".
@@ -119,6 +135,20 @@ class WeightPlan {
 
   void AddMatrix(const std::string& name, std::int64_t n, std::int64_t k, PackedMatrix& target) {
     if (const GgufTensor* tensor = Expect(name, {k, n})) AddRows(*tensor, 0, n, k, target);
+  }
+
+  // Matrices of n rows each that one tensor holds, one after another.
+  void AddFused(const std::string& name, std::int64_t k,
+                std::initializer_list<std::pair<std::int64_t, PackedMatrix*>> parts) {
+    std::int64_t rows = 0;
+    for (const auto& [n, target] : parts) rows += n;
+    const GgufTensor* tensor = Expect(name, {k, rows});
+    if (tensor == nullptr) return;
+    std::int64_t first = 0;
+    for (const auto& [n, target] : parts) {
+      AddRows(*tensor, first, n, k, *target);
+      first += n;
+    }
   }
 
   // Of every expert the `matrix` [n, k]: one tensor holds them all, one after another.
