@@ -35,6 +35,7 @@ MODELS = {
     "SmolLM2-135M Q4_1": None,
     "Qwen3-0.6B Q8_0": ("qwen3-0.6b", "Q8_0"),
     "Qwen3-0.6B Q4_0": ("qwen3-0.6b", "Q4_0"),
+    "Qwen3-30B-A3B Q4_0, 10 layers": ("qwen3-30b-a3b-10l", "Q4_0"),
 }
 # What the project has set itself, as shares of llama.cpp's speed.
 GOALS = {"prefill": 0.8, "decode": 1.0}
