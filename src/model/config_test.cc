@@ -226,7 +226,8 @@ TEST(RopeConfigTest, FactorsThatAreNoDivisorsAreRefused) {
   spec.vectors[0].second[3] = 0.0F;
   EXPECT_NE(ErrorOf(spec).find("rope_freqs.weight: has a factor of 0"), std::string::npos);
   spec.vectors[0].second.pop_back();
-  EXPECT_NE(ErrorOf(spec).find("rope_freqs.weight: must have shape [16]"), std::string::npos);
+  EXPECT_NE(ErrorOf(spec).find("rope_freqs.weight: has shape [15], must have [16]"),
+            std::string::npos);
 }
 
 TEST(RopeConfigTest, AnUnknownScalingIsRefusedWithTheKnownOnes) {

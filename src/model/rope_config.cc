@@ -5,6 +5,7 @@
 
 #include "model/architectures.h"
 #include "model/config_reader.h"
+#include "model/expect_tensor.h"
 #include "quant/dequantize.h"
 
 namespace folio {
@@ -90,11 +91,9 @@ Result<RopeScaling> ReadRopeScaling(const Gguf& file, ConfigReader& read, const 
 
 Result<std::vector<float>> ReadRopeFactors(const Gguf& file, const std::string& tensor,
                                            std::int64_t pairs) {
-  const GgufTensor* found = file.FindTensor(tensor);
-  if (found == nullptr) return InputError(file.path(), tensor, "tensor is missing");
-  if (found->dims != std::vector<std::int64_t>{pairs}) {
-    return InputError(file.path(), tensor, "must have shape [" + std::to_string(pairs) + "]");
-  }
+  const Result<const GgufTensor*> expected = ExpectTensor(file, tensor, {pairs});
+  if (!expected) return std::unexpected(expected.error());
+  const GgufTensor* const found = *expected;
   std::vector<float> factors(static_cast<std::size_t>(pairs));
   Dequantize(found->type, found->data.data(), pairs, factors.data());
   for (const float factor : factors) {

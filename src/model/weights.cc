@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "model/expect_tensor.h"
 #include "quant/dequantize.h"
 
 namespace folio {
@@ -113,24 +114,13 @@ class WeightPlan {
       AddRow(prefix + "ffn_gate_inp_shexp.weight", config.hidden, target.shared_gate);
   }
 
-  // The tensor if it has exactly `dims` (GGUF's order), else null and an error.
+  // Null, and the first error kept, if the tensor isn't there or isn't so.
   const GgufTensor* Expect(const std::string& name, const std::vector<std::int64_t>& dims) {
     if (!status_) return nullptr;
-    const GgufTensor* tensor = file_.FindTensor(name);
-    if (tensor == nullptr) {
-      status_ = InputError(file_.path(), name, "tensor is missing");
-    } else if (tensor->dims != dims) {
-      status_ = InputError(file_.path(), name,
-                           "has shape " + Shape(tensor->dims) + ", must have " + Shape(dims));
-      tensor = nullptr;
-    }
-    return tensor;
-  }
-
-  static std::string Shape(const std::vector<std::int64_t>& dims) {
-    std::string text = "[";
-    for (const std::int64_t dim : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
-    return text + "]";
+    const Result<const GgufTensor*> tensor = ExpectTensor(file_, name, dims);
+    if (tensor) return *tensor;
+    status_ = std::unexpected(tensor.error());
+    return nullptr;
   }
 
   void AddMatrix(const std::string& name, std::int64_t n, std::int64_t k, PackedMatrix& target) {

@@ -296,6 +296,28 @@ add_gemma("attention.sliding_window", U32, 0)
 add_gemma("attention.sliding_window", U32, 2**32 - 1)
 add_gemma("rope.freq_base_swa", F32, 0.0)
 add_gemma("rope.freq_base_swa", F32, -1.0)
+
+
+# Granite's and Phi-3's own. A llama's file under another name.
+def add_renamed(arch, name, change, field, value=""):
+    def renamed(file):
+        for pair in file.pairs:
+            if isinstance(pair.key, str):
+                pair.key = pair.key.replace("llama.", f"{arch}.")
+        file.set("general.architecture", STRING, arch)
+        change(file)
+
+    add(f"{arch}-{name}", renamed, field, value)
+
+
+for key in ("embedding_scale", "residual_scale", "logit_scale", "attention.scale"):
+    for number in (0.0, -1.0, float("nan"), float("inf")):
+        add_renamed("granite", f"{key}={number}", lambda f, k=key, n=number: f.set(f"granite.{k}", F32, n), f"granite.{key}")
+add_renamed("phi3", "no-fused-tensor", lambda f: None, "blk.0.attn_qkv.weight", "missing")
+add_renamed("phi3", "fused-shape", lambda f: f.tensors.append(
+    Tensor("blk.0.attn_qkv.weight", [64, 64], 0, bytes(4 * 64 * 64))), "blk.0.attn_qkv.weight", "[64, 128]")  # fmt: skip
+add_renamed("phi3", "window", lambda f: f.set("phi3.attention.sliding_window", U64, 2**40),
+            "phi3.attention.sliding_window", str(2**40))  # fmt: skip
 add_gemma("rope.freq_base_swa", F32, 1e30, "must be from")
 add_gemma("rope.freq_base_swa", STRING, "10000")
 

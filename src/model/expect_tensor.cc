@@ -1,0 +1,25 @@
+#include "model/expect_tensor.h"
+
+namespace folio {
+namespace {
+
+std::string Shape(const std::vector<std::int64_t>& dims) {
+  std::string text = "[";
+  for (const std::int64_t dim : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
+  return text + "]";
+}
+
+}  // namespace
+
+Result<const GgufTensor*> ExpectTensor(const Gguf& file, const std::string& name,
+                                       const std::vector<std::int64_t>& dims) {
+  const GgufTensor* tensor = file.FindTensor(name);
+  if (tensor == nullptr) return InputError(file.path(), name, "tensor is missing");
+  if (tensor->dims != dims) {
+    return InputError(file.path(), name,
+                      "has shape " + Shape(tensor->dims) + ", must have " + Shape(dims));
+  }
+  return tensor;
+}
+
+}  // namespace folio
