@@ -10,6 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from engine_logits import GOLDEN  # noqa: F401  (finds the golden modules)
+
+import make_tiny_models
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -72,3 +75,17 @@ def smollm2(model_dir):
 @pytest.fixture(scope="session")
 def gemma3(model_dir):
     return fetched(model_dir / "gemma-3-270m-q4_k_m.gguf")
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory):
+    """Writes a model of tests/golden when a test first asks for it by name, and gives its path."""
+    folder = tmp_path_factory.mktemp("tiny")
+
+    def path(name):
+        file = folder / make_tiny_models.file_name(name)
+        if not file.exists():
+            make_tiny_models.write_model(name, file)
+        return file
+
+    return path

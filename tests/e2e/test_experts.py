@@ -8,22 +8,8 @@ from cli_checks import refused
 from engine_logits import GOLDEN  # noqa: F401  (finds the golden modules)
 
 import float64_model
-import make_tiny_models
 
 FAMILIES = ("mixtral", "qwen2moe", "qwen3moe", "olmoe")
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("experts")
-
-    def path(name):
-        file = folder / make_tiny_models.file_name(name)
-        if not file.exists():
-            make_tiny_models.write_model(name, file)
-        return file
-
-    return path
 
 
 def run(folio, path, *args):
@@ -33,11 +19,11 @@ def run(folio, path, *args):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_every_token_went_to_the_experts_of_the_float64_pass(name, folio, model):
-    document = run(folio, model(name), "--prompt", "Experts are chosen for each token.", "--max-tokens", "9",
+def test_every_token_went_to_the_experts_of_the_float64_pass(name, folio, tiny_models):
+    document = run(folio, tiny_models(name), "--prompt", "Experts are chosen for each token.", "--max-tokens", "9",
                    "--kv-type", "f32")  # fmt: skip
-    reference = float64_model.Float64Model(model(name))
-    prompt = json.loads(folio("tokenize", model(name), "--json", "--text", "Experts are chosen for each token.").out)
+    reference = float64_model.Float64Model(tiny_models(name))
+    prompt = json.loads(folio("tokenize", tiny_models(name), "--json", "--text", "Experts are chosen for each token.").out)
     ids = prompt["ids"]
     if document["prompt_tokens"] > len(ids):
         ids = [int(reference.fields["tokenizer.ggml.bos_token_id"]), *ids]
@@ -53,8 +39,8 @@ def test_every_token_went_to_the_experts_of_the_float64_pass(name, folio, model)
         assert [token[layer] for token in routed] == order.tolist()
 
 
-def test_the_load_adds_up(folio, model):
-    document = run(folio, model("qwen3moe"), "--prompt", "one two three", "--max-tokens", "5")
+def test_the_load_adds_up(folio, tiny_models):
+    document = run(folio, tiny_models("qwen3moe"), "--prompt", "one two three", "--max-tokens", "5")
     routed = document["routed_experts"]
     for load in document["expert_load"]:
         chosen = [expert for token in routed for expert in token[load["layer"]]]
@@ -68,9 +54,9 @@ def test_the_load_adds_up(folio, model):
         assert load["entropy"] == pytest.approx(float(-(used * np.log(used)).sum() / np.log(12)))
 
 
-def test_tokens_from_the_cache_are_told_apart(folio, model):
+def test_tokens_from_the_cache_are_told_apart(folio, tiny_models):
     text = "The same words at the beginning of both prompts, many enough to fill a few blocks. "
-    replies = run(folio, model("mixtral"), "--prompt", text + "One.", "--prompt", text + "Two.", "--max-tokens", "3")["replies"]
+    replies = run(folio, tiny_models("mixtral"), "--prompt", text + "One.", "--prompt", text + "Two.", "--max-tokens", "3")["replies"]
     second = replies[1]["routed_experts"]
     cached = replies[1]["cached_tokens"]
     assert cached >= 16
@@ -79,17 +65,17 @@ def test_tokens_from_the_cache_are_told_apart(folio, model):
     assert all(replies[0]["routed_experts"])
 
 
-def test_the_map_has_a_row_a_token_and_no_colours_in_a_pipe(folio, model):
-    outcome = folio("run", model("olmoe"), "--show-experts", "--prompt", "abc", "--max-tokens", "4")
+def test_the_map_has_a_row_a_token_and_no_colours_in_a_pipe(folio, tiny_models):
+    outcome = folio("run", tiny_models("olmoe"), "--show-experts", "--prompt", "abc", "--max-tokens", "4")
     assert outcome.code == 0
     lines = outcome.err.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("experts:"))
     end = next(i for i, line in enumerate(lines) if line.startswith("load:"))
-    usage = run(folio, model("olmoe"), "--prompt", "abc", "--max-tokens", "4")
+    usage = run(folio, tiny_models("olmoe"), "--prompt", "abc", "--max-tokens", "4")
     assert end - start - 1 == usage["prompt_tokens"] + 3
     assert "\x1b" not in outcome.err
     assert len(lines[end:]) == 2 + 3  # a heading and the model's three layers
 
 
-def test_a_model_without_experts_says_so(folio, model):
-    refused(folio("run", model("llama3"), "--show-experts", "--prompt", "a"), 2, "--show-experts", "no experts")
+def test_a_model_without_experts_says_so(folio, tiny_models):
+    refused(folio("run", tiny_models("llama3"), "--show-experts", "--prompt", "a"), 2, "--show-experts", "no experts")

@@ -66,19 +66,11 @@ def check_logits(folio, model, tokens, folder, ways, *options):
 # ---- Logits of the tiny models: every architecture and tensor type --------------------------------------------------
 # Lengths around the sizes of tiles, blocks, windows, chunks and attention's parts (512).
 TINY_LENGTHS = (1, 2, 7, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 97, 128, 150, 200, 300, 530)
-TINY_PROMPTS = [(length, list(make_tiny_models.MODELS)[i % len(make_tiny_models.MODELS)])
-                for i, length in enumerate(TINY_LENGTHS)]
+TINY_NAMES = list(make_tiny_models.MODELS)
+# Every length and every model at least once.
+TINY_PROMPTS = [(TINY_LENGTHS[i % len(TINY_LENGTHS)], TINY_NAMES[i % len(TINY_NAMES)])
+                for i in range(max(len(TINY_LENGTHS), len(TINY_NAMES)))]
 TINY_VOCAB = 384
-
-
-@pytest.fixture(scope="module")
-def tiny_models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny")
-    paths = {}
-    for name in make_tiny_models.MODELS:
-        paths[name] = folder / make_tiny_models.file_name(name)
-        make_tiny_models.write_model(name, paths[name])
-    return paths
 
 
 def _tokens(name, count, vocab):
@@ -87,13 +79,13 @@ def _tokens(name, count, vocab):
 
 @pytest.mark.parametrize("length,name", TINY_PROMPTS)
 def test_tiny_models_logits_are_the_same_bits_every_way(folio, length, name, tiny_models, tmp_path):
-    check_logits(folio, tiny_models[name], _tokens(f"prompt {length}", length, TINY_VOCAB), tmp_path, ONE_AT_A_TIME)
+    check_logits(folio, tiny_models(name), _tokens(f"prompt {length}", length, TINY_VOCAB), tmp_path, ONE_AT_A_TIME)
 
 
 @pytest.mark.parametrize("numerics,kv_type", [("int8", "bf16"), ("int16", "f32"), ("int8", "q8_0"), ("int16", "f16")])
 def test_other_numerics_and_cache_types_are_as_invariant(folio, numerics, kv_type, tiny_models, tmp_path):
     ways = [dataclasses.replace(way, numerics=numerics) for way in ONE_AT_A_TIME]
-    check_logits(folio, tiny_models["llama-all-types"], _tokens("types", 70, TINY_VOCAB), tmp_path, ways, "--kv-type",
+    check_logits(folio, tiny_models("llama-all-types"), _tokens("types", 70, TINY_VOCAB), tmp_path, ways, "--kv-type",
                  kv_type)
 
 
@@ -148,7 +140,7 @@ def test_greedy_output_is_the_scalar_references(folio, smollm2):
 @pytest.mark.parametrize("name", ["llama3", "qwen3", "gemma3"])
 def test_decoding_and_prefill_of_the_same_tokens_agree(folio, name, tiny_models, tmp_path):
     """Every generated token is the best one of the logits that prefill gives for the tokens before it."""
-    model = tiny_models[name]
+    model = tiny_models(name)
     fields, _ = float64_model.open_file(model)
     # `run` starts a prompt with the model's BOS token, `tokenize` gives the text's own tokens.
     start = [fields["tokenizer.ggml.bos_token_id"]] if fields["tokenizer.ggml.add_bos_token"] else []

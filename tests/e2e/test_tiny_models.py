@@ -19,20 +19,6 @@ def golden():
     return np.load(GOLDEN / "tiny_references.npz")
 
 
-@pytest.fixture(scope="module")
-def tiny_models(tmp_path_factory):
-    """Writes a model when a test first asks for it, and gives its path."""
-    folder = tmp_path_factory.mktemp("tiny")
-
-    def path(name):
-        file = folder / make_tiny_models.file_name(name)
-        if not file.exists():
-            make_tiny_models.write_model(name, file)
-        return file
-
-    return path
-
-
 @pytest.mark.parametrize("name", make_tiny_models.all_names())
 def test_generated_file_is_the_one_that_the_reference_was_made_from(name, tiny_models):
     expected = json.loads((GOLDEN / "tiny_models.json").read_text(encoding="utf-8"))
