@@ -207,6 +207,7 @@ class Call {
     rows.group = static_cast<int>(plan_.group);
     rows.head_dim = kv_.head_dim;
     rows.scale = params_.scale;
+    rows.softcap = params_.softcap;
     rows.first_position = unit.first_position;
     rows.m = state.Floats(lanes);
     rows.l = state.Floats(lanes);
@@ -330,7 +331,19 @@ class Call {
       RunSplit(unit, split, part);
       kernels_.merge(part, total);
     }
+    AddSinks(unit, part, total);
     Finish(unit, total);
+  }
+
+  // A head's sink is one more part, of a single key whose weight is 1 and whose value is zero.
+  void AddSinks(const Unit& unit, const AttentionRows& sink, const AttentionRows& total) const {
+    if (params_.sinks == nullptr) return;
+    Clear(sink);
+    for (int row = 0; row < sink.rows; ++row) {
+      sink.m[row] = params_.sinks[unit.head * plan_.group + row % plan_.group];
+      sink.l[row] = 1.0F;
+    }
+    kernels_.merge(sink, total);
   }
 
   void RunPart(std::int64_t index, int thread) const {
@@ -348,6 +361,7 @@ class Call {
     for (std::int64_t i = 1; i < unit.splits.count; ++i) {
       kernels_.merge(RowsOf(unit, Carver(Part(unit.first_part + i))), total);
     }
+    AddSinks(unit, RowsOf(unit, Carver(Scratch(thread))), total);
     Finish(unit, total);
   }
 

@@ -65,16 +65,20 @@ struct AttentionParams {
   int query_heads =
       0;  // a multiple of kv.kv_heads; query head h reads KV head h / (query_heads / kv_heads)
   float scale = 0.0F;       // multiplies q.k
+  float softcap = 0.0F;     // a scaled score s becomes softcap * tanh(s / softcap); 0 = s
   std::int64_t window = 0;  // a query at position p sees positions (p - window, p]; 0 = all up to p
+  // [query_heads] or null: one more score of each head, which takes part in the softmax's sum and
+  // has no value (attention sinks: OpenAI 2025, gpt-oss' model card, section 2.3).
+  const float* sinks = nullptr;
 };
 
 // Bytes of workspace that Attention needs for these sequences.
 std::size_t AttentionWorkspaceBytes(const KvView& kv, const AttentionParams& params,
                                     std::span<const AttentionSequence> sequences, int threads);
 
-// out[row][query_head][head_dim] = softmax(scale * q.K^T + causal and window mask) V, for q of the
-// same shape. The keys of the rows themselves must have been stored. `workspace` is 64-byte
-// aligned.
+// out[row][query_head][head_dim] = softmax(softcap(scale * q.K^T) + causal and window mask) V, for
+// q of the same shape. The keys of the rows themselves must have been stored. `workspace` is
+// 64-byte aligned.
 void Attention(Isa isa, const KvView& kv, const AttentionParams& params,
                std::span<const AttentionSequence> sequences, const float* q, float* out,
                std::span<std::byte> workspace, ThreadPool& pool);

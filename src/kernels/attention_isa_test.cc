@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "kernels/attention_testing.h"
 
@@ -42,6 +43,29 @@ TEST_P(AttentionIsaTest, EqualsScalarForEveryHeadDimAndGroup) {
         TestCache cache(shape, 1);
         ASSERT_TRUE(SameBits(expected, cache.Forward(isa, chunks, pool)))
             << IsaName(isa) << " head_dim " << head_dim << " group " << group;
+      }
+    }
+  }
+}
+
+TEST_P(AttentionIsaTest, EqualsScalarWithSoftcapAndSinks) {
+  ThreadPool pool(1);
+  for (const auto& [softcap, sinks] :
+       {std::pair{2.0F, false}, std::pair{0.0F, true}, std::pair{30.0F, true}}) {
+    for (const int group : {1, 3, 8}) {
+      const AttentionShape shape{.type = GetParam(),
+                                 .group = group,
+                                 .window = 40,
+                                 .length = 90,
+                                 .softcap = softcap,
+                                 .sinks = sinks};
+      const std::vector<std::int64_t> chunks = {shape.length - 7, 6, 1};
+      TestCache scalar(shape, 8);
+      const std::vector<float> expected = scalar.Forward(Isa::kScalar, chunks, pool);
+      for (const Isa isa : VectorIsas()) {
+        TestCache cache(shape, 8);
+        ASSERT_TRUE(SameBits(expected, cache.Forward(isa, chunks, pool)))
+            << IsaName(isa) << " group " << group << " softcap " << softcap;
       }
     }
   }
@@ -161,6 +185,8 @@ RC_GTEST_PROP(AttentionIsaProperty, AnyChunkingThreadsAndBlocksGiveThePrefillsBi
   shape.group = *rc::gen::inRange(1, 6);
   shape.window = *rc::gen::element<std::int64_t>(0, 0, 1, 20, 32, 100, 513);
   shape.length = *rc::gen::element<std::int64_t>(40, 100, 200, 530);
+  shape.softcap = *rc::gen::element(0.0F, 0.0F, 3.0F);
+  shape.sinks = *rc::gen::arbitrary<bool>();
   const auto seed = *rc::gen::arbitrary<unsigned>();
   ThreadPool one(1);
   TestCache whole(shape, seed);

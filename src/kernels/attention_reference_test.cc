@@ -36,11 +36,12 @@ Exact ExactAttention(const TestCache& cache, const AttentionShape& shape, std::i
       magnitude += std::fabs(static_cast<double>(q[d]) * k[d]);
     }
     const double scale = cache.params().scale;
-    scores.push_back(dot * scale);
-    largest = std::max(largest, dot * scale);
+    const double cap = shape.softcap;
+    scores.push_back(cap == 0.0 ? dot * scale : cap * std::tanh(dot * scale / cap));
+    largest = std::max(largest, scores.back());
     exact.largest_score = std::max(exact.largest_score, magnitude * scale);
   }
-  double sum = 0.0;
+  double sum = shape.sinks ? std::exp(cache.params().sinks[query_head] - largest) : 0.0;
   for (double& score : scores) sum += score = std::exp(score - largest);
   for (std::int64_t key = first; key <= position; ++key) {
     const float* v = cache.v().data() + key * cache.kv_width() + kv_head * head_dim;
@@ -101,7 +102,10 @@ TEST_P(ReferenceTest, EqualsNaiveSoftmaxAttentionWithinRounding) {
                        .block_size = 64,
                        .window = 17,
                        .length = 100},
-        AttentionShape{.head_dim = 32, .kv_heads = 1, .group = 1, .window = 520, .length = 1060}}) {
+        AttentionShape{.head_dim = 32, .kv_heads = 1, .group = 1, .window = 520, .length = 1060},
+        AttentionShape{.head_dim = 64, .length = 70, .softcap = 2.5F},
+        AttentionShape{.head_dim = 64, .window = 20, .length = 600, .softcap = 1.5F, .sinks = true},
+        AttentionShape{.head_dim = 32, .length = 70, .sinks = true}}) {
     AttentionShape typed = shape;
     typed.type = GetParam();
     TestCache cache(typed, 7);

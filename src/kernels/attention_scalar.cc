@@ -7,6 +7,7 @@
 
 #include "kernels/attention_tile.h"
 #include "kernels/exp.h"
+#include "kernels/softcap.h"
 #include "quant/half.h"
 
 namespace folio {
@@ -75,6 +76,12 @@ float Score(KvType type, const float* q, const std::byte* tile, int head_dim, in
   return c;
 }
 
+float CappedScore(KvType type, const AttentionRows& rows, const float* q, const std::byte* tile,
+                  int t) {
+  const float score = Score(type, q, tile, rows.head_dim, t) * rows.scale;
+  return rows.softcap == 0.0F ? score : Softcap(score, rows.softcap);
+}
+
 // o = o * correction + sum over the tile of p[t] * v[t], for element d.
 float Weighted(KvType type, const AttentionTile& tile, const float* p, int head_dim, int d, float o,
                float correction) {
@@ -115,8 +122,7 @@ void StepRow(KvType type, const AttentionRows& rows, const AttentionTile& tile, 
   for (int t = 0; t < kTile; ++t) {
     const std::int64_t key = tile.first_position + t;
     const bool seen = key <= position && (tile.window == 0 || key > position - tile.window);
-    p[t] =
-        seen ? Score(type, q, tile.k[t / kHalf], head_dim, t % kHalf) * rows.scale : kMinusInfinity;
+    p[t] = seen ? CappedScore(type, rows, q, tile.k[t / kHalf], t % kHalf) : kMinusInfinity;
     m = std::max(m, p[t]);
   }
   for (int t = 0; t < kTile; ++t) {

@@ -10,6 +10,7 @@
 
 #include "kernels/attention_tile.h"
 #include "kernels/exp_simd.h"
+#include "kernels/softcap_simd.h"
 
 namespace folio {
 
@@ -190,6 +191,18 @@ class AttentionSimd {
         columns.ahead[g] = tile.k_ahead[half];
       }
       ScoresOfColumns<kType, kHalfVectors>(rows, tile, columns);
+    }
+  }
+
+  // Of keys that no row sees there is nothing to cap: they get -inf.
+  static void CapScores(const AttentionRows& rows, const AttentionTile& tile) {
+    for (int half = 0; half < 2; ++half) {
+      if (tile.k[half] == nullptr) continue;
+      for (int row = tile.row_begin; row < tile.row_end; ++row) {
+        float* p = rows.p + row * kTile + half * kHalf;
+        for (int i = 0; i < kHalf; i += kLanes)
+          V::Store(p + i, Softcap<V>(V::Load(p + i), rows.softcap));
+      }
     }
   }
 
@@ -397,6 +410,7 @@ class AttentionSimd {
   template <KvType kType>
   static void Step(const AttentionRows& rows, const AttentionTile& tile) {
     Scores<kType>(rows, tile);
+    if (rows.softcap != 0.0F) CapScores(rows, tile);
     Softmax<kType == KvType::kBf16>(rows, tile);
     Outputs<kType>(rows, tile);
   }

@@ -24,6 +24,8 @@ struct AttentionShape {
   int block_size = 16;
   std::int64_t window = 0;
   std::int64_t length = 64;  // of the sequence
+  float softcap = 0.0F;
+  bool sinks = false;
 };
 
 class TestCache {
@@ -48,6 +50,7 @@ class TestCache {
     q_ = Normal(seed + 1, shape.length * q_width(), 1.0F);
     k_ = Normal(seed + 2, shape.length * kv_width(), 2.0F);
     v_ = Normal(seed + 3, shape.length * kv_width(), 1.0F);
+    sinks_ = Normal(seed + 4, std::int64_t{shape.kv_heads} * shape.group, 3.0F);
   }
   TestCache(const TestCache&) = delete;
   TestCache& operator=(const TestCache&) = delete;
@@ -55,7 +58,9 @@ class TestCache {
   AttentionParams params() const {
     return {.query_heads = shape_.kv_heads * shape_.group,
             .scale = 1.0F / std::sqrt(static_cast<float>(shape_.head_dim)),
-            .window = shape_.window};
+            .softcap = shape_.softcap,
+            .window = shape_.window,
+            .sinks = shape_.sinks ? sinks_.data() : nullptr};
   }
   std::int64_t q_width() const {
     return static_cast<std::int64_t>(shape_.kv_heads) * shape_.group * shape_.head_dim;
@@ -126,6 +131,7 @@ class TestCache {
   std::vector<float> q_;
   std::vector<float> k_;
   std::vector<float> v_;
+  std::vector<float> sinks_;  // [query heads]
 };
 
 inline bool SameBits(std::span<const float> a, std::span<const float> b) {

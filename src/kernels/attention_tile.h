@@ -18,6 +18,7 @@ struct AttentionRows {
   int group = 0;
   int head_dim = 0;
   float scale = 0.0F;
+  float softcap = 0.0F;  // of the scaled scores; 0 = none
   std::int64_t first_position = 0;
   float* q = nullptr;  // [rows, head_dim]; for bf16 already rounded
   float* p = nullptr;  // [rows rounded up to 16, 32]: scores, then weights, of the tile at hand

@@ -23,6 +23,11 @@ void RmsNorm(Isa isa, const float* x, const float* weight, std::int64_t n, float
   KernelsOf(isa).rms_norm(x, weight, n, eps, out);
 }
 
+void LayerNorm(Isa isa, const float* x, const float* weight, const float* bias, std::int64_t n,
+               float eps, float* out) {
+  KernelsOf(isa).layer_norm(x, weight, bias, n, eps, out);
+}
+
 void AddInPlace(Isa isa, const float* x, std::int64_t n, float* y) { KernelsOf(isa).add(x, n, y); }
 
 void ScaleInPlace(Isa isa, float factor, std::int64_t n, float* y) {
@@ -39,6 +44,16 @@ void SiluMul(Isa isa, const float* gate, const float* up, std::int64_t n, float*
 
 void GeluMul(Isa isa, const float* gate, const float* up, std::int64_t n, float* out) {
   KernelsOf(isa).gelu_mul(gate, up, n, out);
+}
+
+void ClampedSiluMul(Isa isa, const float* gate, const float* up, std::int64_t n, float* out) {
+  KernelsOf(isa).clamped_silu_mul(gate, up, n, out);
+}
+
+void GeluInPlace(Isa isa, std::int64_t n, float* y) { KernelsOf(isa).gelu(n, y); }
+
+void SoftcapInPlace(Isa isa, float cap, std::int64_t n, float* y) {
+  KernelsOf(isa).softcap(cap, n, y);
 }
 
 void RotateHead(Isa isa, RopePairs pairs, const float* cosines, const float* sines,

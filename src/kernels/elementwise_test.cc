@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <numbers>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/guarded_floats_testing.h"
@@ -44,6 +46,8 @@ const std::vector<Operation>& Operations() {
   static const std::vector<Operation> operations = {
       {"RmsNorm", [](Isa isa, const float* a, const float* b, std::int64_t n,
                      float* out) { RmsNorm(isa, a, b, n, 1e-5F, out); }},
+      {"LayerNorm", [](Isa isa, const float* a, const float* b, std::int64_t n,
+                       float* out) { LayerNorm(isa, a, b, a, n, 1e-5F, out); }},
       {"AddInPlace", [](Isa isa, const float* a, const float*, std::int64_t n,
                         float* out) { AddInPlace(isa, a, n, out); }},
       {"ScaleInPlace", [](Isa isa, const float*, const float* b, std::int64_t n,
@@ -52,6 +56,12 @@ const std::vector<Operation>& Operations() {
                      float* out) { SiluMul(isa, a, b, n, out); }},
       {"GeluMul", [](Isa isa, const float* a, const float* b, std::int64_t n,
                      float* out) { GeluMul(isa, a, b, n, out); }},
+      {"ClampedSiluMul", [](Isa isa, const float* a, const float* b, std::int64_t n,
+                            float* out) { ClampedSiluMul(isa, a, b, n, out); }},
+      {"GeluInPlace", [](Isa isa, const float*, const float*, std::int64_t n,
+                         float* out) { GeluInPlace(isa, n, out); }},
+      {"SoftcapInPlace", [](Isa isa, const float*, const float*, std::int64_t n,
+                            float* out) { SoftcapInPlace(isa, 2.5F, n, out); }},
       {"RotateAdjacent",
        [](Isa isa, const float* a, const float* b, std::int64_t n, float* out) {
          RotateHead(isa, RopePairs::kAdjacent, a, b, n / 2 * 2, out);
@@ -165,6 +175,92 @@ TEST(ElementwiseTest, GatesEqualTheirFormulas) {
     // The exponential turns the relative error of 2t (about five roundings) into an absolute one.
     const double relative = (6 + 10 * std::fabs(t)) * 0x1p-24;
     EXPECT_NEAR(gelu[i], exact_gelu, std::fabs(exact_gelu) * relative + 1e-37) << g;
+  }
+}
+
+TEST(ElementwiseTest, LayerNormEqualsItsFormulaAndMayBeInPlace) {
+  const ScopedFlushDenormals flush;
+  for (const std::int64_t n : {2, 17, 64, 768, 1600}) {
+    Floats x = Normal(n, 14, 3.0F);
+    for (float& value : x) value += 5.0F;  // a mean that RMSNorm would leave in
+    const Floats weight = Normal(n, 15);
+    const Floats bias = Normal(n, 16);
+    Floats out = x;
+    LayerNorm(Isa::kScalar, out.data(), weight.data(), bias.data(), n, 1e-3F, out.data());
+    double sum = 0.0;
+    for (const float value : x) sum += value;
+    const double mean = sum / static_cast<double>(n);
+    double squares = 0.0;
+    for (const float value : x) squares += (value - mean) * (value - mean);
+    const double r = 1.0 / std::sqrt(squares / static_cast<double>(n) + 1e-3);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double exact = (x[i] - mean) * r * weight[i] + bias[i];
+      // Errors are relative to x, which the mean's subtraction makes smaller.
+      const double bound =
+          (static_cast<double>(n) / 16.0 + 16.0) * 0x1p-24 *
+          ((std::fabs(x[i]) + std::fabs(mean)) * r * std::fabs(weight[i]) + std::fabs(bias[i]));
+      ASSERT_NEAR(out[i], exact, bound) << n << " " << i;
+    }
+  }
+}
+
+// The tanh form of GELU differs from the one by the error function by up to 5e-4: enough to tell.
+TEST(ElementwiseTest, GeluIsTheTanhForm) {
+  const ScopedFlushDenormals flush;
+  double largest = 0.0;
+  for (float x = -4.0F; x <= 4.0F; x += 0.01F) {
+    float y = x;
+    GeluInPlace(Isa::kScalar, 1, &y);
+    const double wide = x;
+    const double t = std::sqrt(2.0 / std::numbers::pi) * (wide + 0.044715 * wide * wide * wide);
+    EXPECT_NEAR(y, 0.5 * wide * (1.0 + std::tanh(t)), 1e-6) << x;
+    largest =
+        std::max(largest, std::fabs(y - 0.5 * wide * (1.0 + std::erf(wide / std::sqrt(2.0)))));
+  }
+  EXPECT_GT(largest, 3e-4);
+}
+
+TEST(ElementwiseTest, ClampedSiluMulEqualsItsFormula) {
+  const ScopedFlushDenormals flush;
+  for (const float g : {-20.0F, -7.5F, -1.0F, 0.0F, 0.3F, 6.9F, 7.0F, 7.1F, 50.0F}) {
+    for (const float u : {-20.0F, -7.0F, -1.0F, 0.0F, 0.4F, 6.9F, 7.1F, 50.0F}) {
+      float out = 0.0F;
+      ClampedSiluMul(Isa::kScalar, &g, &u, 1, &out);
+      const double gate = std::min(static_cast<double>(g), 7.0);  // not cut below
+      const double up = std::clamp(static_cast<double>(u), -7.0, 7.0);
+      const double exact = (up + 1.0) * gate / (1.0 + std::exp(-1.702 * gate));
+      EXPECT_NEAR(out, exact, std::fabs(exact) * 4e-6 + 1e-12) << g << " " << u;
+    }
+  }
+}
+
+TEST(ElementwiseTest, SoftcapIsCapTimesTanh) {
+  const ScopedFlushDenormals flush;
+  for (const float cap : {1.0F, 30.0F, 50.0F}) {
+    for (float x = -4.0F * cap; x <= 4.0F * cap; x += cap / 64.0F) {
+      float y = x;
+      SoftcapInPlace(Isa::kScalar, cap, 1, &y);
+      EXPECT_NEAR(y, cap * std::tanh(static_cast<double>(x) / cap), cap * 4e-7) << x << " " << cap;
+    }
+    float far[2] = {1e30F, -1e30F};
+    SoftcapInPlace(Isa::kScalar, cap, 2, far);
+    EXPECT_EQ(far[0], cap);
+    EXPECT_EQ(far[1], -cap);
+  }
+}
+
+TEST(ElementwiseTest, NoNumberStaysNone) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    if (!CpuHas(isa)) continue;
+    for (const auto& [gate, up] : {std::pair{nan, 1.0F}, std::pair{1.0F, nan}}) {
+      float out = 0.0F;
+      ClampedSiluMul(isa, &gate, &up, 1, &out);
+      EXPECT_TRUE(std::isnan(out)) << IsaName(isa);
+    }
+    float y = nan;
+    SoftcapInPlace(isa, 30.0F, 1, &y);
+    EXPECT_TRUE(std::isnan(y)) << IsaName(isa);
   }
 }
 

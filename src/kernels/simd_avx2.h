@@ -32,6 +32,8 @@ struct Avx2 {
   static Float Mul(Float a, Float b) { return _mm256_mul_ps(a, b); }
   static Float Div(Float a, Float b) { return _mm256_div_ps(a, b); }
   static Float Sqrt(Float a) { return _mm256_sqrt_ps(a); }
+  // b where a comparison fails: no number stays none.
+  static Float Min(Float a, Float b) { return _mm256_min_ps(a, b); }
   static Float Max(Float a, Float b) { return _mm256_max_ps(a, b); }
   static Float Fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }      // ab + c
   static Float FmaSub(Float a, Float b, Float c) { return _mm256_fmsub_ps(a, b, c); }   // ab - c
