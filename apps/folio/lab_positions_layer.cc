@@ -9,8 +9,10 @@
 #include "cpu/aligned_buffer.h"
 #include "engine/layer_kvs.h"
 #include "kernels/product.h"
+#include "kernels/softcap.h"
 #include "kvcache/kv_sizing.h"
 #include "model/forward.h"
+#include "model/norm_row.h"
 
 namespace folio {
 namespace {
@@ -54,8 +56,7 @@ Result<Rows> Normed(const LabModel& model, std::span<const TokenId> tokens,
     ScaleInPlace(model.isa, config.embedding_scale, config.hidden, x[i].data());
     const Status added = AddToEmbedding(encoding, static_cast<std::int64_t>(i), x[i]);
     if (!added) return std::unexpected(added.error());
-    RmsNorm(model.isa, x[i].data(), model.weights.layers[0].attn_norm.data(), config.hidden,
-            config.norm_eps, x[i].data());
+    NormRow(model.isa, config, model.weights.layers[0].attn_norm, x[i].data(), x[i].data());
   }
   return x;
 }
@@ -82,7 +83,7 @@ void FinishHeads(const LabModel& model, const PositionEncoding& encoding,
 
 // Softmax over all keys for the last query, head by head.
 void AttendLast(const ModelConfig& config, const PositionEncoding& encoding, const Rows& q,
-                const Rows& k, const Rows& v, std::span<float> out) {
+                const Rows& k, const Rows& v, std::span<const float> sinks, std::span<float> out) {
   const auto head_dim = static_cast<std::size_t>(config.head_dim);
   const std::size_t last = k.count() - 1;
   for (int head = 0; head < config.query_heads; ++head) {
@@ -95,12 +96,13 @@ void AttendLast(const ModelConfig& config, const PositionEncoding& encoding, con
       const std::span<const float> key = k[i].subspan(kv_at, head_dim);
       const double bias =
           ScoreBias(encoding, head, static_cast<std::int64_t>(last), static_cast<std::int64_t>(i));
-      weights.push_back(config.attention_scale *
-                            std::inner_product(query.begin(), query.end(), key.begin(), 0.0F) +
-                        static_cast<float>(bias));
+      const float score = config.attention_scale *
+                          std::inner_product(query.begin(), query.end(), key.begin(), 0.0F);
+      const float cap = config.attention_softcap;
+      weights.push_back((cap == 0.0F ? score : Softcap(score, cap)) + static_cast<float>(bias));
     }
     const float largest = std::ranges::max(weights);
-    float sum = 0;
+    float sum = sinks.empty() ? 0.0F : std::exp(sinks[static_cast<std::size_t>(head)] - largest);
     for (float& weight : weights) sum += weight = std::exp(weight - largest);
     for (std::size_t i = 0; i <= last; ++i) {
       for (std::size_t d = 0; d < head_dim; ++d) out[at + d] += weights[i] / sum * v[i][kv_at + d];
@@ -127,7 +129,7 @@ Result<std::vector<float>> AttentionOutput(const LabModel& model, std::span<cons
   FinishHeads(model, encoding, layer.k_bias, layer.k_norm, k);
   FinishHeads(model, NoPositions{}, layer.v_bias, {}, v);
   Rows attended(1, layer.attn_out.k);
-  AttendLast(model.config, encoding, q, k, v, attended[0]);
+  AttendLast(model.config, encoding, q, k, v, layer.sinks, attended[0]);
   Rows out(1, model.config.hidden);
   if (const Status done = Project(model, attended, layer.attn_out, out); !done)
     return std::unexpected(done.error());

@@ -40,7 +40,7 @@ Status ConfigureGemma3(const Gguf& file, ModelConfig& config) {
     config.layers[i].rope = 1;
   }
   config.rope_pairs = RopePairs::kHalves;
-  config.activation = GatedActivation::kGelu;
+  config.activation = FfnActivation::kGelu;
   config.qk_norm = true;
   config.post_norms = true;
   config.embedding_scale = std::sqrt(static_cast<float>(config.hidden));

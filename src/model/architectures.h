@@ -23,7 +23,10 @@ Status ConfigureOlmoe(const Gguf& file, ModelConfig& config);
 Status ConfigureGranite(const Gguf& file, ModelConfig& config);     // dense
 Status ConfigureGraniteMoe(const Gguf& file, ModelConfig& config);  // with experts
 Status ConfigurePhi3(const Gguf& file, ModelConfig& config);        // Phi-3 and Phi-4-mini
-Status ConfigureGemma3(const Gguf& file, ModelConfig& config);      // Gemma 3, text
+Status ConfigureGemma2(const Gguf& file, ModelConfig& config);
+Status ConfigureGemma3(const Gguf& file, ModelConfig& config);  // Gemma 3, text
+Status ConfigureGpt2(const Gguf& file, ModelConfig& config);
+Status ConfigureGptOss(const Gguf& file, ModelConfig& config);  // gpt-oss 20B and 120B
 
 // What feed_forward_length means in a file that does not say how wide an expert is.
 enum class WidthWithoutKey {

@@ -15,12 +15,14 @@ namespace {
 struct Architecture {
   std::string_view name;
   Status (*configure)(const Gguf& file, ModelConfig& config);
+  bool layer_norm = false;
 };
 
-constexpr std::array<Architecture, 10> kArchitectures = {{
+constexpr std::array<Architecture, 13> kArchitectures = {{
     {"llama", ConfigureLlama},
     {"qwen2", ConfigureQwen2},
     {"qwen3", ConfigureQwen3},
+    {"gemma2", ConfigureGemma2},
     {"gemma3", ConfigureGemma3},
     {"qwen2moe", ConfigureQwen2Moe},
     {"qwen3moe", ConfigureQwen3Moe},
@@ -28,6 +30,8 @@ constexpr std::array<Architecture, 10> kArchitectures = {{
     {"granite", ConfigureGranite},
     {"granitemoe", ConfigureGraniteMoe},
     {"phi3", ConfigurePhi3},
+    {"gpt2", ConfigureGpt2, true},
+    {"gpt-oss", ConfigureGptOss},
 }};
 
 void ReadShapes(ConfigReader& read, ModelConfig& config) {
@@ -57,7 +61,9 @@ void ReadShapes(ConfigReader& read, ModelConfig& config) {
   }
   config.head_dim = static_cast<int>(head_dim);
   config.attention_scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
-  config.norm_eps = static_cast<float>(read.Float("attention.layer_norm_rms_epsilon", 0.0, 1.0));
+  const char* const epsilon =
+      config.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+  config.norm_eps = static_cast<float>(read.Float(epsilon, 0.0, 1.0));
 }
 
 Status ReadVocabulary(const Gguf& file, ModelConfig& config) {
@@ -101,6 +107,7 @@ Result<ModelConfig> ReadModelConfig(const Gguf& file) {
   }
   ModelConfig config;
   config.architecture = *name;
+  config.layer_norm = architecture->layer_norm;
   config.name = file.GetStringOr("general.name", *name).value_or(*name);
   ConfigReader read(file, config.architecture);
   ReadShapes(read, config);

@@ -17,7 +17,7 @@
 
 namespace folio {
 
-enum class GatedActivation { kSilu, kGelu };
+enum class FfnActivation { kSilu, kGelu, kClampedSilu };
 
 // The parameters of one rotary embedding; a model may have several (Gemma 3: one for its local
 // layers).
@@ -55,17 +55,27 @@ struct ModelConfig {
   float norm_eps = 0.0F;
   float attention_scale = 0.0F;
   float embedding_scale = 1.0F;
-  float residual_scale = 1.0F;  // of each branch as it joins the residual
-  float logit_scale = 1.0F;     // of the logits
-  GatedActivation activation = GatedActivation::kSilu;
+  float residual_scale = 1.0F;     // of each branch as it joins the residual
+  float logit_scale = 1.0F;        // of the logits
+  float attention_softcap = 0.0F;  // of scaled scores; 0 = none
+  float logit_softcap = 0.0F;      // the same of logits
+  FfnActivation activation = FfnActivation::kSilu;
+  bool gated_ffn = true;           // down(act(gate x) * up x); else down(act(up x)), with GELU
+  bool layer_norm = false;         // LayerNorm in the place of RMSNorm
+  bool learned_positions = false;  // a row of a matrix for each, added to the embedding
   RopePairs rope_pairs = RopePairs::kAdjacent;
   bool qkv_bias = false;
+  bool attn_out_bias = false;
+  bool ffn_bias = false;         // of dense networks
+  bool expert_bias = false;      // of the router and of the experts
+  bool attention_sinks = false;  // one a query head
   // Several matrices lie in one tensor: query, key and value in attn_qkv, gate and up in ffn_up.
   bool fused_qkv = false;
   bool fused_gate_up = false;
   bool qk_norm = false;        // RMSNorm of every query and key head
   bool qk_norm_whole = false;  // the same over all heads together
   bool post_norms = false;     // RMSNorm of each branch's output before the residual
+  std::string_view ffn_norm_tensor = "ffn_norm";  // the norm before the network
   std::vector<RopeConfig> ropes;
   std::vector<LayerConfig> layers;
 

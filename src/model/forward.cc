@@ -1,12 +1,10 @@
 #include "model/forward.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <utility>
 
 #include "kernels/elementwise.h"
-#include "kernels/exp.h"
+#include "model/norm_row.h"
 #include "model/workspace_carver.h"
 
 namespace folio {
@@ -47,10 +45,6 @@ std::int64_t DenseWidth(const ModelConfig& config) {
   const bool dense =
       std::ranges::any_of(config.layers, [](const LayerConfig& layer) { return !layer.experts; });
   return std::max(dense ? config.ffn : 0, config.shared_ffn);
-}
-
-void AddBias(Isa isa, const std::vector<float>& bias, float* row) {
-  if (!bias.empty()) AddInPlace(isa, bias.data(), static_cast<std::int64_t>(bias.size()), row);
 }
 
 }  // namespace
@@ -147,153 +141,39 @@ void Forward::Run(const ForwardBatch& batch, float* logits) {
 
 void Forward::Embed(const ForwardBatch& batch) {
   const std::int64_t hidden = config_->hidden;
+  if (config_->learned_positions) LookUpPositions(batch.groups.front());
   pool_->ParallelFor(static_cast<std::int64_t>(batch.tokens.size()), [&](std::int64_t row, int) {
     float* x = buffers_.x + row * hidden;
     UnpackRow(weights_->token_embedding, batch.tokens[static_cast<std::size_t>(row)], x);
     if (config_->embedding_scale != 1.0F)
       ScaleInPlace(options_.isa, config_->embedding_scale, hidden, x);
+    if (config_->learned_positions)
+      AddInPlace(options_.isa, buffers_.normed + row * hidden, hidden, x);
   });
 }
 
-void Forward::AttentionBranch(const ForwardBatch& batch, std::size_t layer_index) {
-  const auto rows = static_cast<std::int64_t>(batch.tokens.size());
-  const LayerWeights& layer = weights_->layers[layer_index];
-  const LayerConfig& layer_config = config_->layers[layer_index];
-  const KvView& kv = kv_[layer_index].view;
-  const std::span<const AttentionSequence> sequences =
-      batch.groups[static_cast<std::size_t>(kv_[layer_index].group)];
-  const Activations normed = Convert(buffers_.normed, rows, config_->hidden);
-  const std::array<ProductTarget, 3> qkv = {{{&layer.q, buffers_.q, layer.q.n},
-                                             {&layer.k, buffers_.k, layer.k.n},
-                                             {&layer.v, buffers_.v, layer.v.n}}};
-  Multiply(options_.isa, normed, qkv, *pool_);
-  FinishHeads(batch, layer, layer_config.rope);
-  StoreKv(options_.isa, kv, sequences, buffers_.k, buffers_.v, *pool_);
-  const AttentionParams params{.query_heads = config_->query_heads,
-                               .scale = config_->attention_scale,
-                               .window = layer_config.window};
-  Attention(options_.isa, kv, params, sequences, buffers_.q, buffers_.attended,
-            {buffers_.attention, buffers_.attention_bytes}, *pool_);
-  const Activations attended = Convert(buffers_.attended, rows, layer.attn_out.k);
-  const ProductTarget out{&layer.attn_out, buffers_.branch, config_->hidden};
-  Multiply(options_.isa, attended, {&out, 1}, *pool_);
-}
-
-// Bias, per-head norm and rotation of queries and keys: what lies between the QKV product and the
-// cache.
-void Forward::FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, int rope) {
-  const Isa isa = options_.isa;
-  const std::int64_t head_dim = config_->head_dim;
-  const std::int64_t rotary_dim = config_->ropes[static_cast<std::size_t>(rope)].rotary_dim;
-  const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t row) {
-    if (config_->qk_norm) RmsNorm(isa, head, norm.data(), head_dim, config_->norm_eps, head);
-    RotateHead(isa, config_->rope_pairs, positions_.cosines(rope, row), positions_.sines(rope, row),
-               rotary_dim, head);
-  };
-  pool_->ParallelFor(static_cast<std::int64_t>(batch.tokens.size()), [&](std::int64_t row, int) {
-    float* q = buffers_.q + row * layer.q.n;
-    float* k = buffers_.k + row * layer.k.n;
-    AddBias(isa, layer.q_bias, q);
-    AddBias(isa, layer.k_bias, k);
-    AddBias(isa, layer.v_bias, buffers_.v + row * layer.v.n);
-    if (config_->qk_norm_whole) {
-      RmsNorm(isa, q, layer.q_norm.data(), layer.q.n, config_->norm_eps, q);
-      RmsNorm(isa, k, layer.k_norm.data(), layer.k.n, config_->norm_eps, k);
-    }
-    for (int head = 0; head < config_->query_heads; ++head)
-      finish(q + head * head_dim, layer.q_norm, row);
-    for (int head = 0; head < config_->kv_heads; ++head)
-      finish(k + head * head_dim, layer.k_norm, row);
-  });
-}
-
-void Forward::FfnBranch(const ForwardBatch& batch, std::size_t layer_index) {
-  const auto rows = static_cast<std::int64_t>(batch.tokens.size());
-  const LayerWeights& layer = weights_->layers[layer_index];
-  const Activations normed = Convert(buffers_.normed, rows, config_->hidden);
-  if (layer.moe.experts.empty()) {
-    FeedForward(normed, layer.ffn, buffers_.branch);
-    return;
-  }
-  moe_->Run(layer.moe, normed, buffers_.branch, *pool_);
-  NoteRouting(batch, layer_index);
-  if (config_->shared_ffn > 0) AddSharedExpert(normed, layer.moe);
-}
-
-void Forward::NoteRouting(const ForwardBatch& batch, std::size_t layer) {
-  const LayerRouting& routing = moe_->routing();
-  NoteRouterFaults(static_cast<std::int64_t>(batch.tokens.size()), layer);
-  const auto moe_layer = static_cast<std::size_t>(config_->layers[layer].moe_index);
-  expert_loads_[moe_layer].Add(routing.chosen, routing.scores);
-  if (batch.routed_experts == nullptr) return;
-  const auto top_k = static_cast<std::size_t>(config_->router.top_k);
-  for (std::size_t row = 0; row < batch.tokens.size(); ++row) {
-    std::int16_t* to = batch.routed_experts + (row * expert_loads_.size() + moe_layer) * top_k;
-    for (std::size_t i = 0; i < top_k; ++i)
-      to[i] = static_cast<std::int16_t>(routing.chosen[row * top_k + i].expert);
+// Learned positions' rows, to where the first norm's output will be.
+void Forward::LookUpPositions(std::span<const AttentionSequence> sequences) {
+  for (const AttentionSequence& sequence : sequences) {
+    pool_->ParallelFor(sequence.rows, [&](std::int64_t i, int) {
+      UnpackRow(weights_->position_embedding, sequence.first_position + i,
+                buffers_.normed + (sequence.first_row + i) * config_->hidden);
+    });
   }
 }
 
-void Forward::NoteRouterFaults(std::int64_t rows, std::size_t layer) {
-  const LayerRouting& routing = moe_->routing();
-  if (routing.first_bad_row < 0) return;
-  router_faults_.resize(static_cast<std::size_t>(rows), -1);
-  const auto experts = static_cast<std::size_t>(config_->router.experts);
-  for (auto row = static_cast<std::size_t>(routing.first_bad_row); row < router_faults_.size();
-       ++row) {
-    if (std::isnan(routing.scores[row * experts]) && router_faults_[row] < 0)
-      router_faults_[row] = static_cast<std::int32_t>(layer);
-  }
-}
-
-// out = down(act(gate(x)) * up(x)). The converted form of x is gone afterwards.
-void Forward::FeedForward(const Activations& x, const FfnWeights& weights, float* out) {
-  const std::int64_t ffn = weights.gate.n;
-  const std::array<ProductTarget, 2> gate_up = {
-      {{&weights.gate, buffers_.gate, ffn}, {&weights.up, buffers_.up, ffn}}};
-  Multiply(options_.isa, x, gate_up, *pool_);
-  const std::int64_t pieces = (ffn + kColumnsPerTask - 1) / kColumnsPerTask;
-  const auto gated = config_->activation == GatedActivation::kGelu ? GeluMul : SiluMul;
-  pool_->ParallelFor(x.rows * pieces, [&](std::int64_t task, int) {
-    const std::int64_t column = task % pieces * kColumnsPerTask;
-    const std::int64_t offset = task / pieces * ffn + column;
-    gated(options_.isa, buffers_.gate + offset, buffers_.up + offset,
-          std::min(kColumnsPerTask, ffn - column), buffers_.gate + offset);
-  });
-  const Activations hidden = Convert(buffers_.gate, x.rows, ffn);
-  const ProductTarget target{&weights.down, out, config_->hidden};
-  Multiply(options_.isa, hidden, {&target, 1}, *pool_);
-}
-
-// The network that every row goes through beside its experts, scaled where the model gates it.
-void Forward::AddSharedExpert(const Activations& x, const MoeWeights& weights) {
-  const bool gated = weights.shared_gate.n > 0;
-  if (gated) {
-    const ProductTarget target{&weights.shared_gate, buffers_.shared_gate, 1};
-    Multiply(options_.isa, x, {&target, 1}, *pool_);
-  }
-  FeedForward(x, weights.shared, buffers_.shared);
-  pool_->ParallelFor(x.rows, [&](std::int64_t row, int) {
-    const float factor = gated ? 1.0F / (1.0F + Exp(-buffers_.shared_gate[row])) : 1.0F;
-    MulAddInPlace(options_.isa, factor, buffers_.shared + row * config_->hidden, config_->hidden,
-                  buffers_.branch + row * config_->hidden);
-  });
-}
-
-void Forward::AddBranch(std::int64_t rows, const std::vector<float>& post_norm) {
+void Forward::AddBranch(std::int64_t rows, const NormWeights& post_norm) {
   if (!post_norm.empty()) NormRows(buffers_.branch, post_norm, rows, buffers_.branch);
   AddRows(*pool_, options_.isa, config_->residual_scale, buffers_.branch, rows, config_->hidden,
           buffers_.x);
 }
 
-void Forward::NormRows(const float* in, const std::vector<float>& weight, std::int64_t rows,
-                       float* out) {
+void Forward::NormRows(const float* in, const NormWeights& norm, std::int64_t rows, float* out) {
   const std::int64_t n = config_->hidden;
   pool_->ParallelFor((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {
     const std::int64_t end = std::min(rows, (task + 1) * kRowsPerTask);
-    for (std::int64_t row = task * kRowsPerTask; row < end; ++row) {
-      RmsNorm(options_.isa, in + row * n, weight.data(), n, config_->norm_eps, out + row * n);
-    }
+    for (std::int64_t row = task * kRowsPerTask; row < end; ++row)
+      NormRow(options_.isa, *config_, norm, in + row * n, out + row * n);
   });
 }
 
@@ -305,26 +185,31 @@ void Forward::Head(std::span<const std::int64_t> rows, float* logits) {
         std::min(rows.size() - done,
                  static_cast<std::size_t>(std::min(options_.max_logit_rows, options_.max_rows)));
     for (std::size_t i = 0; i < count; ++i) {
-      RmsNorm(options_.isa, buffers_.x + rows[done + i] * hidden, weights_->output_norm.data(),
-              hidden, config_->norm_eps, buffers_.normed + static_cast<std::int64_t>(i) * hidden);
+      NormRow(options_.isa, *config_, weights_->output_norm, buffers_.x + rows[done + i] * hidden,
+              buffers_.normed + static_cast<std::int64_t>(i) * hidden);
     }
     const Activations normed = Convert(buffers_.normed, static_cast<std::int64_t>(count), hidden);
     const ProductTarget out{&weights_->output,
                             logits + static_cast<std::int64_t>(done) * config_->vocab,
                             config_->vocab};
     Multiply(options_.isa, normed, {&out, 1}, *pool_);
-    ScaleLogits({out.y, count * static_cast<std::size_t>(config_->vocab)});
+    FinishLogits({out.y, count * static_cast<std::size_t>(config_->vocab)});
     done += count;
   }
 }
 
-void Forward::ScaleLogits(std::span<float> logits) {
-  if (config_->logit_scale == 1.0F) return;
+// What some models do to their logits: a factor, a cap.
+void Forward::FinishLogits(std::span<float> logits) {
+  const bool scaled = config_->logit_scale != 1.0F;
+  const bool capped = config_->logit_softcap != 0.0F;
+  if (!scaled && !capped) return;
   const auto count = static_cast<std::int64_t>(logits.size());
   pool_->ParallelFor((count + kColumnsPerTask - 1) / kColumnsPerTask, [&](std::int64_t task, int) {
     const std::int64_t first = task * kColumnsPerTask;
-    ScaleInPlace(options_.isa, config_->logit_scale, std::min(kColumnsPerTask, count - first),
-                 logits.data() + first);
+    const std::int64_t columns = std::min(kColumnsPerTask, count - first);
+    float* at = logits.data() + first;
+    if (scaled) ScaleInPlace(options_.isa, config_->logit_scale, columns, at);
+    if (capped) SoftcapInPlace(options_.isa, config_->logit_softcap, columns, at);
   });
 }
 

@@ -1,5 +1,5 @@
 // The forward pass: tokens in, logits out, keys and values into the paged cache on the way. Reads
-// top to bottom in forward.cc.
+// top to bottom in forward.cc; its two branches are forward_attention.cc and forward_ffn.cc.
 #ifndef FOLIO_MODEL_FORWARD_H_
 #define FOLIO_MODEL_FORWARD_H_
 
@@ -99,17 +99,18 @@ class Forward {
                         const ForwardOptions& options, int threads, std::byte* base);
 
   void Embed(const ForwardBatch& batch);
+  void LookUpPositions(std::span<const AttentionSequence> sequences);
   void AttentionBranch(const ForwardBatch& batch, std::size_t layer);
   void FfnBranch(const ForwardBatch& batch, std::size_t layer);
   void FeedForward(const Activations& x, const FfnWeights& weights, float* out);
   void NoteRouting(const ForwardBatch& batch, std::size_t layer);
   void NoteRouterFaults(std::int64_t rows, std::size_t layer);
   void AddSharedExpert(const Activations& x, const MoeWeights& weights);
-  void AddBranch(std::int64_t rows, const std::vector<float>& post_norm);
-  void NormRows(const float* in, const std::vector<float>& weight, std::int64_t rows, float* out);
+  void AddBranch(std::int64_t rows, const NormWeights& post_norm);
+  void NormRows(const float* in, const NormWeights& norm, std::int64_t rows, float* out);
   void FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, int rope);
   void Head(std::span<const std::int64_t> rows, float* logits);
-  void ScaleLogits(std::span<float> logits);
+  void FinishLogits(std::span<float> logits);
   Activations Convert(const float* x, std::int64_t rows, std::int64_t k);
 
   const ModelConfig* config_;

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "kernels/elementwise.h"
+#include "model/add_bias.h"
+#include "model/apply_gate.h"
 #include "model/workspace_carver.h"
 
 namespace folio {
@@ -75,9 +77,9 @@ void MoeLayer::Run(const MoeWeights& weights, const Activations& x, float* out, 
   CutIntoTiles();
   Gather(x, pool);
   GateAndUp(weights, pool);
-  Activate(pool);
+  Activate(weights, pool);
   Down(weights, pool);
-  Combine(x.rows, out, pool);
+  Combine(weights, x.rows, out, pool);
 }
 
 void MoeLayer::RouteRows(const MoeWeights& weights, const Activations& x, ThreadPool& pool) {
@@ -160,13 +162,18 @@ void MoeLayer::GateAndUp(const MoeWeights& weights, ThreadPool& pool) {
   Multiply(isa_, jobs_, pool);
 }
 
-void MoeLayer::Activate(ThreadPool& pool) {
+void MoeLayer::Activate(const MoeWeights& weights, ThreadPool& pool) {
   const std::int64_t ffn = config_->expert_ffn;
-  const auto gated = config_->activation == GatedActivation::kGelu ? GeluMul : SiluMul;
   pool.ParallelFor(static_cast<std::int64_t>(tiles_.size()), [&](std::int64_t index, int) {
     const Tile& tile = tiles_[static_cast<std::size_t>(index)];
     const std::int64_t at = (dispatch_.first_slot(tile.expert) + tile.first) * ffn;
-    gated(isa_, buffers_.gate + at, buffers_.up + at, tile.rows * ffn, buffers_.gate + at);
+    const FfnWeights& own = weights.experts[static_cast<std::size_t>(tile.expert)];
+    for (std::int64_t row = 0; row < tile.rows; ++row) {
+      AddBias(isa_, own.gate_bias, buffers_.gate + at + row * ffn);
+      AddBias(isa_, own.up_bias, buffers_.up + at + row * ffn);
+    }
+    ApplyGate(isa_, config_->activation, buffers_.gate + at, buffers_.up + at, tile.rows * ffn,
+              buffers_.gate + at);
     ConvertTile(tile, buffers_.gate, ffn);
   });
 }
@@ -184,7 +191,8 @@ void MoeLayer::Down(const MoeWeights& weights, ThreadPool& pool) {
 }
 
 // Each row's outputs, weighted and summed in the order of its choices.
-void MoeLayer::Combine(std::int64_t rows, float* out, ThreadPool& pool) const {
+void MoeLayer::Combine(const MoeWeights& weights, std::int64_t rows, float* out,
+                       ThreadPool& pool) const {
   const std::int64_t hidden = config_->hidden;
   const int top_k = config_->router.top_k;
   pool.ParallelFor((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {
@@ -193,8 +201,10 @@ void MoeLayer::Combine(std::int64_t rows, float* out, ThreadPool& pool) const {
       float* y = out + row * hidden;
       std::fill(y, y + hidden, 0.0F);
       for (int choice = 0; choice < top_k; ++choice) {
-        MulAddInPlace(isa_, chosen_[static_cast<std::size_t>(row * top_k + choice)].weight,
-                      buffers_.gathered + dispatch_.slot_of(row, choice) * hidden, hidden, y);
+        const RoutedExpert& routed = chosen_[static_cast<std::size_t>(row * top_k + choice)];
+        float* output = buffers_.gathered + dispatch_.slot_of(row, choice) * hidden;
+        AddBias(isa_, weights.experts[static_cast<std::size_t>(routed.expert)].down_bias, output);
+        MulAddInPlace(isa_, routed.weight, output, hidden, y);
       }
     }
   });

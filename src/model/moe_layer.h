@@ -73,9 +73,9 @@ class MoeLayer {
   void ConvertTile(const Tile& tile, const float* floats, std::int64_t k) const;
   void Gather(const Activations& x, ThreadPool& pool);
   void GateAndUp(const MoeWeights& weights, ThreadPool& pool);
-  void Activate(ThreadPool& pool);
+  void Activate(const MoeWeights& weights, ThreadPool& pool);
   void Down(const MoeWeights& weights, ThreadPool& pool);
-  void Combine(std::int64_t rows, float* out, ThreadPool& pool) const;
+  void Combine(const MoeWeights& weights, std::int64_t rows, float* out, ThreadPool& pool) const;
 
   const ModelConfig* config_;
   Isa isa_;

@@ -24,7 +24,11 @@ class WeightPlan {
       weights.output = weights.token_embedding;
       matrices_.back().twin = &weights.output;
     }
-    AddVector("output_norm.weight", config.hidden, weights.output_norm);
+    if (config.learned_positions) {
+      AddMatrix("position_embd.weight", config.context_length, config.hidden,
+                weights.position_embedding);
+    }
+    AddNorm("output_norm", config, weights.output_norm);
     for (std::size_t i = 0; i < config.layers.size() && status_; ++i) {
       AddLayer("blk." + std::to_string(i) + ".", config, config.layers[i].experts,
                weights.layers[i]);
@@ -40,21 +44,13 @@ class WeightPlan {
                 LayerWeights& layer) {
     const std::int64_t q_dim = std::int64_t{config.query_heads} * config.head_dim;
     const std::int64_t kv_dim = std::int64_t{config.kv_heads} * config.head_dim;
-    AddVector(prefix + "attn_norm.weight", config.hidden, layer.attn_norm);
-    if (config.fused_qkv) {
-      AddFused(prefix + "attn_qkv.weight", config.hidden,
-               {{q_dim, &layer.q}, {kv_dim, &layer.k}, {kv_dim, &layer.v}});
-    } else {
-      AddMatrix(prefix + "attn_q.weight", q_dim, config.hidden, layer.q);
-      AddMatrix(prefix + "attn_k.weight", kv_dim, config.hidden, layer.k);
-      AddMatrix(prefix + "attn_v.weight", kv_dim, config.hidden, layer.v);
-    }
+    AddNorm(prefix + "attn_norm", config, layer.attn_norm);
+    AddQkv(prefix, config, layer);
     AddMatrix(prefix + "attn_output.weight", config.hidden, q_dim, layer.attn_out);
-    if (config.qkv_bias) {
-      AddVector(prefix + "attn_q.bias", q_dim, layer.q_bias);
-      AddVector(prefix + "attn_k.bias", kv_dim, layer.k_bias);
-      AddVector(prefix + "attn_v.bias", kv_dim, layer.v_bias);
-    }
+    if (config.attn_out_bias)
+      AddVector(prefix + "attn_output.bias", config.hidden, layer.attn_out_bias);
+    if (config.attention_sinks)
+      AddVector(prefix + "attn_sinks.weight", config.query_heads, layer.sinks);
     if (config.qk_norm) {
       AddVector(prefix + "attn_q_norm.weight", config.head_dim, layer.q_norm);
       AddVector(prefix + "attn_k_norm.weight", config.head_dim, layer.k_norm);
@@ -63,26 +59,60 @@ class WeightPlan {
       AddVector(prefix + "attn_q_norm.weight", q_dim, layer.q_norm);
       AddVector(prefix + "attn_k_norm.weight", kv_dim, layer.k_norm);
     }
-    AddVector(prefix + "ffn_norm.weight", config.hidden, layer.ffn_norm);
+    AddNorm(prefix + std::string(config.ffn_norm_tensor), config, layer.ffn_norm);
     if (experts) {
       AddExperts(prefix, config, layer.moe);
     } else {
       AddDenseFfn(prefix, config, layer.ffn);
     }
     if (config.post_norms) {
-      AddVector(prefix + "post_attention_norm.weight", config.hidden, layer.attn_post_norm);
-      AddVector(prefix + "post_ffw_norm.weight", config.hidden, layer.ffn_post_norm);
+      AddNorm(prefix + "post_attention_norm", config, layer.attn_post_norm);
+      AddNorm(prefix + "post_ffw_norm", config, layer.ffn_post_norm);
     }
   }
 
-  void AddDenseFfn(const std::string& prefix, const ModelConfig& config, FfnWeights& target) {
-    if (!config.fused_gate_up) {
-      AddFfn(prefix, ".weight", config.ffn, config.hidden, target);
-      return;
+  void AddQkv(const std::string& prefix, const ModelConfig& config, LayerWeights& layer) {
+    const std::int64_t q_dim = std::int64_t{config.query_heads} * config.head_dim;
+    const std::int64_t kv_dim = std::int64_t{config.kv_heads} * config.head_dim;
+    if (config.fused_qkv) {
+      AddFused(prefix + "attn_qkv.weight", config.hidden,
+               {{q_dim, &layer.q}, {kv_dim, &layer.k}, {kv_dim, &layer.v}});
+    } else {
+      AddMatrix(prefix + "attn_q.weight", q_dim, config.hidden, layer.q);
+      AddMatrix(prefix + "attn_k.weight", kv_dim, config.hidden, layer.k);
+      AddMatrix(prefix + "attn_v.weight", kv_dim, config.hidden, layer.v);
     }
-    AddFused(prefix + "ffn_up.weight", config.hidden,
-             {{config.ffn, &target.gate}, {config.ffn, &target.up}});
-    AddMatrix(prefix + "ffn_down.weight", config.hidden, config.ffn, target.down);
+    if (!config.qkv_bias) return;
+    if (config.fused_qkv) {
+      AddFusedVector(prefix + "attn_qkv.bias",
+                     {{q_dim, &layer.q_bias}, {kv_dim, &layer.k_bias}, {kv_dim, &layer.v_bias}});
+    } else {
+      AddVector(prefix + "attn_q.bias", q_dim, layer.q_bias);
+      AddVector(prefix + "attn_k.bias", kv_dim, layer.k_bias);
+      AddVector(prefix + "attn_v.bias", kv_dim, layer.v_bias);
+    }
+  }
+
+  void AddNorm(const std::string& name, const ModelConfig& config, NormWeights& target) {
+    AddVector(name + ".weight", config.hidden, target.weight);
+    if (config.layer_norm) AddVector(name + ".bias", config.hidden, target.bias);
+  }
+
+  void AddDenseFfn(const std::string& prefix, const ModelConfig& config, FfnWeights& target) {
+    if (!config.gated_ffn) {
+      AddMatrix(prefix + "ffn_up.weight", config.ffn, config.hidden, target.up);
+      AddMatrix(prefix + "ffn_down.weight", config.hidden, config.ffn, target.down);
+    } else if (config.fused_gate_up) {
+      AddFused(prefix + "ffn_up.weight", config.hidden,
+               {{config.ffn, &target.gate}, {config.ffn, &target.up}});
+      AddMatrix(prefix + "ffn_down.weight", config.hidden, config.ffn, target.down);
+    } else {
+      AddFfn(prefix, ".weight", config.ffn, config.hidden, target);
+    }
+    if (!config.ffn_bias) return;
+    if (config.gated_ffn) AddVector(prefix + "ffn_gate.bias", config.ffn, target.gate_bias);
+    AddVector(prefix + "ffn_up.bias", config.ffn, target.up_bias);
+    AddVector(prefix + "ffn_down.bias", config.hidden, target.down_bias);
   }
 
   // `suffix` tells the networks of a layer apart: ".weight", "_shexp.weight".
@@ -108,10 +138,21 @@ class WeightPlan {
              &FfnWeights::up);
     AddStack(prefix + "ffn_down_exps.weight", config.hidden, config.expert_ffn, target.experts,
              &FfnWeights::down);
+    if (config.expert_bias) AddExpertBiases(prefix, config, target);
     if (config.shared_ffn == 0) return;
     AddFfn(prefix, "_shexp.weight", config.shared_ffn, config.hidden, target.shared);
     if (config.shared_gate)
       AddRow(prefix + "ffn_gate_inp_shexp.weight", config.hidden, target.shared_gate);
+  }
+
+  void AddExpertBiases(const std::string& prefix, const ModelConfig& config, MoeWeights& target) {
+    AddVector(prefix + "ffn_gate_inp.bias", config.router.experts, target.router_bias);
+    AddVectorStack(prefix + "ffn_gate_exps.bias", config.expert_ffn, target.experts,
+                   &FfnWeights::gate_bias);
+    AddVectorStack(prefix + "ffn_up_exps.bias", config.expert_ffn, target.experts,
+                   &FfnWeights::up_bias);
+    AddVectorStack(prefix + "ffn_down_exps.bias", config.hidden, target.experts,
+                   &FfnWeights::down_bias);
   }
 
   // Null, and the first error kept, if the tensor isn't there or isn't so.
@@ -181,6 +222,36 @@ class WeightPlan {
     if (tensor == nullptr) return;
     target.resize(static_cast<std::size_t>(n));
     Dequantize(tensor->type, tensor->data.data(), n, target.data());
+  }
+
+  // Vectors that one tensor holds, one after another.
+  void AddFusedVector(const std::string& name,
+                      std::initializer_list<std::pair<std::int64_t, std::vector<float>*>> parts) {
+    std::int64_t all = 0;
+    for (const auto& [n, target] : parts) all += n;
+    std::vector<float> values;
+    AddVector(name, all, values);
+    if (!status_) return;
+    auto from = values.begin();
+    for (const auto& [n, target] : parts) {
+      target->assign(from, from + n);
+      from += n;
+    }
+  }
+
+  // Of every expert the `vector` [n].
+  void AddVectorStack(const std::string& name, std::int64_t n, std::vector<FfnWeights>& experts,
+                      std::vector<float> FfnWeights::* vector) {
+    const GgufTensor* tensor = Expect(name, {n, static_cast<std::int64_t>(experts.size())});
+    if (tensor == nullptr) return;
+    std::vector<float> values(static_cast<std::size_t>(n) * experts.size());
+    Dequantize(tensor->type, tensor->data.data(), static_cast<std::int64_t>(values.size()),
+               values.data());
+    auto from = values.begin();
+    for (FfnWeights& expert : experts) {
+      (expert.*vector).assign(from, from + n);
+      from += n;
+    }
   }
 
   const Gguf& file_;

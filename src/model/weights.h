@@ -16,11 +16,22 @@
 
 namespace folio {
 
-// One gated feed-forward network.
+// A norm of rows.
+struct NormWeights {
+  std::vector<float> weight;
+  std::vector<float> bias;  // LayerNorm's
+
+  bool empty() const { return weight.empty(); }
+};
+
+// One feed-forward network. Vectors are empty where the architecture has none.
 struct FfnWeights {
-  PackedMatrix gate;  // [ffn, hidden]
-  PackedMatrix up;    // [ffn, hidden]
-  PackedMatrix down;  // [hidden, ffn]
+  PackedMatrix gate;             // [ffn, hidden]; n = 0: the network has no gate
+  PackedMatrix up;               // [ffn, hidden]
+  PackedMatrix down;             // [hidden, ffn]
+  std::vector<float> gate_bias;  // [ffn]
+  std::vector<float> up_bias;    // [ffn]
+  std::vector<float> down_bias;  // [hidden]
 };
 
 struct MoeWeights {
@@ -35,21 +46,23 @@ struct MoeWeights {
 // Vectors are empty where the architecture has none. Shapes are [out, in] as PackedMatrix counts
 // them.
 struct LayerWeights {
-  std::vector<float> attn_norm;       // [hidden]
-  PackedMatrix q;                     // [query_heads * head_dim, hidden]
-  PackedMatrix k;                     // [kv_heads * head_dim, hidden]
-  PackedMatrix v;                     // [kv_heads * head_dim, hidden]
-  std::vector<float> q_bias;          // [query_heads * head_dim]
-  std::vector<float> k_bias;          // [kv_heads * head_dim]
-  std::vector<float> v_bias;          // [kv_heads * head_dim]
-  std::vector<float> q_norm;          // [head_dim]
-  std::vector<float> k_norm;          // [head_dim]
-  PackedMatrix attn_out;              // [hidden, query_heads * head_dim]
-  std::vector<float> attn_post_norm;  // [hidden]
-  std::vector<float> ffn_norm;        // [hidden]
-  FfnWeights ffn;                     // of a dense layer
-  MoeWeights moe;                     // of one with experts
-  std::vector<float> ffn_post_norm;   // [hidden]
+  NormWeights attn_norm;             // [hidden]
+  PackedMatrix q;                    // [query_heads * head_dim, hidden]
+  PackedMatrix k;                    // [kv_heads * head_dim, hidden]
+  PackedMatrix v;                    // [kv_heads * head_dim, hidden]
+  std::vector<float> q_bias;         // [query_heads * head_dim]
+  std::vector<float> k_bias;         // [kv_heads * head_dim]
+  std::vector<float> v_bias;         // [kv_heads * head_dim]
+  std::vector<float> q_norm;         // [head_dim]
+  std::vector<float> k_norm;         // [head_dim]
+  std::vector<float> sinks;          // [query_heads]: kernels/attention.h
+  PackedMatrix attn_out;             // [hidden, query_heads * head_dim]
+  std::vector<float> attn_out_bias;  // [hidden]
+  NormWeights attn_post_norm;        // [hidden]
+  NormWeights ffn_norm;              // [hidden]
+  FfnWeights ffn;                    // of a dense layer
+  MoeWeights moe;                    // of one with experts
+  NormWeights ffn_post_norm;         // [hidden]
 };
 
 // Calls visit(matrix) for each matrix of a network that there is.
@@ -70,9 +83,10 @@ void ForEachMatrix(const LayerWeights& layer, const Visit& visit) {
 }
 
 struct ModelWeights {
-  PackedMatrix token_embedding;    // [vocab, hidden]
-  PackedMatrix output;             // [vocab, hidden]; the embedding itself where the file ties them
-  std::vector<float> output_norm;  // [hidden]
+  PackedMatrix token_embedding;     // [vocab, hidden]
+  PackedMatrix position_embedding;  // [context, hidden], of learned positions
+  PackedMatrix output;      // [vocab, hidden]; the embedding itself where the file ties them
+  NormWeights output_norm;  // [hidden]
   std::vector<LayerWeights> layers;
   WeightPacking packing;  // owns what all the matrices point into
 };

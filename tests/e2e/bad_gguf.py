@@ -321,6 +321,59 @@ add_renamed("phi3", "window", lambda f: f.set("phi3.attention.sliding_window", U
 add_gemma("rope.freq_base_swa", F32, 1e30, "must be from")
 add_gemma("rope.freq_base_swa", STRING, "10000")
 
+# Those of Gemma 2, GPT-2 and gpt-oss.
+for key in ("attn_logit_softcapping", "final_logit_softcapping"):
+    for number in (0.0, -30.0, float("nan"), float("inf")):
+        add_renamed("gemma2", f"{key}={number}", lambda f, k=key, n=number: f.set(f"gemma2.{k}", F32, n), f"gemma2.{key}")
+add_renamed("gemma2", "window", lambda f: f.set("gemma2.attention.sliding_window", U32, 0),
+            "gemma2.attention.sliding_window", "0")  # fmt: skip
+add_renamed("gemma2", "no-post-norm", lambda f: None, "blk.0.post_attention_norm.weight", "missing")
+add_renamed("gpt2", "epsilon-of-rms", lambda f: None, "gpt2.attention.layer_norm_epsilon", "missing")
+
+
+def gpt2(name, change, field, value=""):
+    def with_epsilon(file):
+        file.set("gpt2.attention.layer_norm_epsilon", F32, 1e-5)
+        change(file)
+
+    add_renamed("gpt2", name, with_epsilon, field, value)
+
+
+def positions(rows, context):
+    def change(file):
+        file.set("gpt2.context_length", U32, context)
+        file.tensors.append(Tensor("position_embd.weight", [HIDDEN, rows], 0, bytes(4 * HIDDEN * rows)))
+
+    return change
+
+
+gpt2("no-positions", lambda f: None, "position_embd.weight", "missing")
+gpt2("positions-too-few", positions(7, 8), "position_embd.weight", f"[{HIDDEN}, 7], must have [{HIDDEN}, 8]")
+gpt2("no-norm-bias", positions(8, 8), "output_norm.bias", "missing")
+add_renamed("gpt-oss", "no-window", lambda f: None, "gpt-oss.attention.sliding_window", "missing")
+
+
+def gpt_oss(name, change, field, value=""):
+    def with_experts(file):
+        file.set("gpt-oss.attention.sliding_window", U32, 16)
+        file.set("gpt-oss.expert_count", U32, 4)
+        file.set("gpt-oss.expert_used_count", U32, 2)
+        change(file)
+
+    add_renamed("gpt-oss", name, with_experts, field, value)
+
+
+gpt_oss("no-biases", lambda f: None, "blk.0.attn_q.bias", "missing")
+gpt_oss("bias-shape", lambda f: f.tensors.append(Tensor("blk.0.attn_q.bias", [3], 0, bytes(12))), "blk.0.attn_q.bias", "[3]")
+
+
+def biases(file):
+    for name, size in (("attn_q", 64), ("attn_k", 32), ("attn_v", 32), ("attn_output", 64)):
+        file.tensors.append(Tensor(f"blk.0.{name}.bias", [size], 0, bytes(4 * size)))
+
+
+gpt_oss("no-sinks", biases, "blk.0.attn_sinks.weight", "missing")
+
 # What a terminal would obey is shown in hexadecimal.
 add("architecture-c1-control", lambda f: f.set("general.architecture", STRING, "\u009b31m"),
     "general.architecture", r"'\xc2\x9b31m'", "show")  # fmt: skip

@@ -7,9 +7,9 @@ import pytest
 from cli_checks import refused
 from engine_logits import GOLDEN  # noqa: F401  (finds the golden modules)
 
-import float64_model
+import float64_families
 
-FAMILIES = ("mixtral", "qwen2moe", "qwen3moe", "olmoe")
+FAMILIES = ("mixtral", "qwen2moe", "qwen3moe", "olmoe", "granitemoe", "gpt-oss")
 
 
 def run(folio, path, *args):
@@ -22,7 +22,7 @@ def run(folio, path, *args):
 def test_every_token_went_to_the_experts_of_the_float64_pass(name, folio, tiny_models):
     document = run(folio, tiny_models(name), "--prompt", "Experts are chosen for each token.", "--max-tokens", "9",
                    "--kv-type", "f32")  # fmt: skip
-    reference = float64_model.Float64Model(tiny_models(name))
+    reference = float64_families.open_model(tiny_models(name))
     prompt = json.loads(folio("tokenize", tiny_models(name), "--json", "--text", "Experts are chosen for each token.").out)
     ids = prompt["ids"]
     if document["prompt_tokens"] > len(ids):

@@ -219,7 +219,7 @@ FUTURE_MODELS = {
                                    details=_DEEPSEEK_V3, types=("Q8_0",), embedding_type="Q8_0", seed=646),
 }
 # The architectures of FUTURE_MODELS that the engine runs: their models are then tested like all others.
-ENGINE_KNOWS = ("granite", "granitemoe", "phi3")
+ENGINE_KNOWS = ("granite", "granitemoe", "phi3", "gemma2", "gpt2", "gpt-oss")
 MODELS.update({name: model for name, model in FUTURE_MODELS.items() if model.arch in ENGINE_KNOWS})
 
 

@@ -32,9 +32,14 @@ double YarnAttentionFactor(double factor, double mscale, double mscale_all_dim) 
 Rope MakeRope(const RopeShape& shape, const YarnScaling& scaling) {
   Rope rope{.frequencies = RopeFrequencies(shape), .attention_factor = scaling.attention_factor};
   const double context = scaling.original_context;
-  const double low = std::max(std::floor(PairOfRotations(scaling.beta_fast, shape, context)), 0.0);
-  const double high = std::min(std::ceil(PairOfRotations(scaling.beta_slow, shape, context)),
-                               static_cast<double>(shape.rotary_dim - 1));
+  double low = PairOfRotations(scaling.beta_fast, shape, context);
+  double high = PairOfRotations(scaling.beta_slow, shape, context);
+  if (scaling.whole_pairs) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, static_cast<double>(shape.rotary_dim - 1));
   const double width = std::max(high - low, kLeastWidth);
   for (std::size_t i = 0; i < rope.frequencies.size(); ++i) {
     const double slow = std::clamp((static_cast<double>(i) - low) / width, 0.0, 1.0);

@@ -30,6 +30,7 @@ struct YarnScaling {
   double original_context = 0.0;  // L, in tokens
   double beta_fast = 32.0;        // rotations
   double beta_slow = 1.0;
+  bool whole_pairs = true;        // the ramp begins and ends at whole indices; gpt-oss' doesn't
   double attention_factor = 1.0;  // what cosines and sines are multiplied by
 };
 
