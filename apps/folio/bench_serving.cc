@@ -14,7 +14,7 @@
 #include "folio/bench_serving_scenarios.h"
 #include "folio/bench_tokens.h"
 #include "folio/options.h"
-#include "formats/gguf.h"
+#include "formats/open_model.h"
 #include "model/config.h"
 #include "store/model_store.h"
 
@@ -98,7 +98,7 @@ Result<std::unique_ptr<Engine>> OpenWarmEngine(const EngineArgs& args, EngineOpt
 
 Result<std::int64_t> MostContext(const EngineArgs& args) {
   if (args.context != 0) return args.context;
-  const Result<Gguf> file = Gguf::Open(args.model);
+  const Result<ModelFile> file = OpenModelFile(args.model);
   if (!file) return std::unexpected(file.error());
   const Result<ModelConfig> config = ReadModelConfig(*file);
   if (!config) return std::unexpected(config.error());

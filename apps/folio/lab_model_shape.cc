@@ -1,6 +1,6 @@
 #include "folio/lab_model_shape.h"
 
-#include "formats/gguf.h"
+#include "formats/open_model.h"
 #include "model/config.h"
 #include "store/model_store.h"
 
@@ -18,7 +18,7 @@ Result<LabModelShape> ShapeOf(const LabArgs& args) {
   if (!store) return std::unexpected(store.error());
   const Result<std::string> path = store->Resolve(args.model);
   if (!path) return std::unexpected(path.error());
-  const Result<Gguf> file = Gguf::Open(*path);
+  const Result<ModelFile> file = OpenModelFile(*path);
   if (!file) return std::unexpected(file.error());
   const Result<ModelConfig> config = ReadModelConfig(*file);
   if (!config) return std::unexpected(config.error());

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "formats/open_model.h"
 #include "store/model_store.h"
 
 namespace folio {
@@ -13,7 +14,7 @@ Result<PositionsModel> OpenModel(const std::string& name) {
   if (!store) return std::unexpected(store.error());
   const Result<std::string> path = store->Resolve(name);
   if (!path) return std::unexpected(path.error());
-  Result<Gguf> file = Gguf::Open(*path);
+  Result<ModelFile> file = OpenModelFile(*path);
   if (!file) return std::unexpected(file.error());
   Result<ModelConfig> config = ReadModelConfig(*file);
   if (!config) return std::unexpected(config.error());

@@ -6,13 +6,13 @@
 
 #include "base/error.h"
 #include "folio/lab.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "model/config.h"
 
 namespace folio {
 
 struct PositionsModel {
-  Gguf file;
+  ModelFile file;
   ModelConfig config;
 };
 

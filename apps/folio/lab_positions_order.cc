@@ -135,7 +135,7 @@ Result<LabStep> WordOrder(const PositionsModel& model, std::int64_t threads) {
   const Result<Isa> isa = ChooseIsa();
   if (!isa) return std::unexpected(isa.error());
   ThreadPool pool(threads > 0 ? static_cast<int>(threads) : NumCores());
-  const Result<Tokenizer> tokenizer = Tokenizer::FromGguf(model.file);
+  const Result<Tokenizer> tokenizer = Tokenizer::FromModel(model.file);
   if (!tokenizer) return std::unexpected(tokenizer.error());
   const Result<Sentences> sentences = Encode(*tokenizer);
   if (!sentences) return std::unexpected(sentences.error());

@@ -6,7 +6,7 @@
 
 namespace folio {
 
-ModelFacts FactsOf(const Gguf& file) {
+ModelFacts FactsOf(const ModelFile& file) {
   ModelFacts facts{.architecture = {},
                    .name = {},
                    .types = {},
@@ -15,7 +15,7 @@ ModelFacts FactsOf(const Gguf& file) {
   facts.architecture =
       std::string(file.GetStringOr("general.architecture", "").value_or(std::string_view()));
   facts.name = std::string(file.GetStringOr("general.name", "").value_or(std::string_view()));
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const ModelTensor& tensor : file.tensors()) {
     facts.parameters += static_cast<std::uint64_t>(tensor.elements);
     facts.tensor_bytes += tensor.bytes;
     TypeTotals& totals = facts.types[std::string(TypeInfo(tensor.type).name)];

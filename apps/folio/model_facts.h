@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "model/config.h"
 
 namespace folio {
@@ -28,7 +28,7 @@ struct ModelFacts {
   std::optional<std::uint64_t> kv_bytes_per_token;  // KV type bf16; nothing without a config
 };
 
-ModelFacts FactsOf(const Gguf& file);
+ModelFacts FactsOf(const ModelFile& file);
 
 // The type that most weight bytes are in: "Q4_K".
 std::string MainType(const ModelFacts& facts);

@@ -7,6 +7,7 @@
 #include "folio/model_facts.h"
 #include "folio/options.h"
 #include "folio/output.h"
+#include "formats/open_model.h"
 #include "store/model_store.h"
 
 namespace folio {
@@ -22,7 +23,7 @@ std::string Pad(std::string text, std::size_t width) {
   return text;
 }
 
-OutputJson AsJson(const StoredModel& model, const Result<Gguf>& file) {
+OutputJson AsJson(const StoredModel& model, const Result<ModelFile>& file) {
   OutputJson json = {{"name", model.name}, {"path", model.path}, {"bytes", model.bytes}};
   if (!file) {
     json["error"] = file.error().Message();
@@ -37,7 +38,8 @@ OutputJson AsJson(const StoredModel& model, const Result<Gguf>& file) {
   return json;
 }
 
-std::string AsLine(const StoredModel& model, const Result<Gguf>& file, std::size_t name_width) {
+std::string AsLine(const StoredModel& model, const Result<ModelFile>& file,
+                   std::size_t name_width) {
   std::string line = Pad(model.name, name_width) + "  ";
   if (!file) return line + "unusable: " + file.error().Message();
   const ModelFacts facts = FactsOf(*file);
@@ -54,7 +56,8 @@ Status RunList(const ModelsArgs& args) {
   if (!models) return std::unexpected(models.error());
   if (args.json) {
     OutputJson list = OutputJson::array();
-    for (const StoredModel& model : *models) list.push_back(AsJson(model, Gguf::Open(model.path)));
+    for (const StoredModel& model : *models)
+      list.push_back(AsJson(model, OpenModelFile(model.path)));
     OutputJson document;
     document["store"] = store->ModelsDir();
     document["models"] = list;
@@ -66,7 +69,7 @@ Status RunList(const ModelsArgs& args) {
   std::string table =
       Pad("NAME", width) + "  ARCHITECTURE  TYPE    SIZE        KV PER TOKEN (bf16)\n";
   for (const StoredModel& model : *models) {
-    table += AsLine(model, Gguf::Open(model.path), width) + "\n";
+    table += AsLine(model, OpenModelFile(model.path), width) + "\n";
   }
   return WriteOutput(OutputIsTerminal() ? ForTerminal(table) : table);
 }

@@ -9,6 +9,7 @@
 #include "folio/model_facts.h"
 #include "folio/options.h"
 #include "folio/output.h"
+#include "formats/open_model.h"
 #include "kvcache/kv_sizing.h"
 #include "store/model_store.h"
 
@@ -21,21 +22,21 @@ struct ShowArgs {
   bool json = false;
 };
 
-std::string StringOf(const Gguf& file, std::string_view key) {
+std::string StringOf(const ModelFile& file, std::string_view key) {
   return std::string(file.GetStringOr(key, "").value_or(std::string_view()));
 }
 
-OutputJson UintOrNull(const Gguf& file, std::string_view key) {
+OutputJson UintOrNull(const ModelFile& file, std::string_view key) {
   const auto value = file.GetUint(key);
   return value ? OutputJson(*value) : OutputJson();
 }
 
-OutputJson BoolOrNull(const Gguf& file, std::string_view key) {
+OutputJson BoolOrNull(const ModelFile& file, std::string_view key) {
   const auto value = file.GetBool(key);
   return value ? OutputJson(*value) : OutputJson();
 }
 
-OutputJson TokenizerJson(const Gguf& file) {
+OutputJson TokenizerJson(const ModelFile& file) {
   const auto tokens = file.GetStrings("tokenizer.ggml.tokens");
   return {{"model", StringOf(file, "tokenizer.ggml.model")},
           {"pre", StringOf(file, "tokenizer.ggml.pre")},
@@ -68,9 +69,9 @@ OutputJson ConfigJson(const ModelConfig& config) {
           {"window_layers", windowed}};
 }
 
-OutputJson TensorsJson(const Gguf& file) {
+OutputJson TensorsJson(const ModelFile& file) {
   OutputJson tensors = OutputJson::array();
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const ModelTensor& tensor : file.tensors()) {
     tensors.push_back({{"name", std::string(tensor.name)},
                        {"type", std::string(TypeInfo(tensor.type).name)},
                        {"shape", tensor.dims},
@@ -87,12 +88,12 @@ OutputJson KvBytesJson(const ModelConfig& config) {
   return bytes;
 }
 
-OutputJson FileJson(const Gguf& file, const ModelFacts& facts, bool tensors) {
+OutputJson FileJson(const ModelFile& file, const ModelFacts& facts, bool tensors) {
   OutputJson json;
   json["path"] = file.path();
   json["files"] = file.files();
   json["bytes"] = file.file_bytes();
-  json["gguf_version"] = file.version();
+  json["gguf_version"] = file.gguf_version();
   json["architecture"] = facts.architecture;
   json["name"] = facts.name;
   json["parameters"] = facts.parameters;
@@ -171,7 +172,7 @@ Status RunShow(const ShowArgs& args) {
   if (!store) return std::unexpected(store.error());
   const Result<std::string> path = store->Resolve(args.model);
   if (!path) return std::unexpected(path.error());
-  const Result<Gguf> file = Gguf::Open(*path);
+  const Result<ModelFile> file = OpenModelFile(*path);
   if (!file) return std::unexpected(file.error());
   const ModelFacts facts = FactsOf(*file);
   const OutputJson json = FileJson(*file, facts, args.tensors);

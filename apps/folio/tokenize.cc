@@ -6,6 +6,7 @@
 #include "folio/options.h"
 #include "folio/output.h"
 #include "folio/text_arg.h"
+#include "formats/open_model.h"
 #include "store/model_store.h"
 #include "text/tokenizer.h"
 
@@ -24,9 +25,9 @@ Result<Tokenizer> OpenTokenizer(const std::string& model) {
   if (!store) return std::unexpected(store.error());
   const Result<std::string> path = store->Resolve(model);
   if (!path) return std::unexpected(path.error());
-  const Result<Gguf> file = Gguf::Open(*path);
+  const Result<ModelFile> file = OpenModelFile(*path);
   if (!file) return std::unexpected(file.error());
-  return Tokenizer::FromGguf(*file);
+  return Tokenizer::FromModel(*file);
 }
 
 std::string OnOneLine(std::string_view piece) {

@@ -9,6 +9,7 @@
 #include "engine/layer_kvs.h"
 #include "engine/model_digest.h"
 #include "engine/numerics_name.h"
+#include "formats/open_model.h"
 #include "kvcache/kv_spec.h"
 #include "model/positions.h"
 #include "sampling/drafter.h"
@@ -60,7 +61,7 @@ Result<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& path,
   if (Status checked = CheckOptions(options); !checked) return std::unexpected(checked.error());
   const Result<Isa> isa = options.isa ? Result<Isa>(*options.isa) : ChooseIsa();
   if (!isa) return std::unexpected(isa.error());
-  Result<Gguf> file = Gguf::Open(path);
+  Result<ModelFile> file = OpenModelFile(path);
   if (!file) return std::unexpected(file.error());
   Result<ModelConfig> config = ReadModelConfig(*file);
   if (!config) return std::unexpected(config.error());
@@ -189,7 +190,7 @@ Status LoadedModel::LoadParts() {
 }
 
 Status LoadedModel::LoadText() {
-  Result<Tokenizer> tokenizer = Tokenizer::FromGguf(file_);
+  Result<Tokenizer> tokenizer = Tokenizer::FromModel(file_);
   if (!tokenizer) return std::unexpected(tokenizer.error());
   if (tokenizer->vocab_size() > config_.vocab) {
     return InputError(file_.path(), "tokenizer.ggml.tokens",
@@ -198,7 +199,7 @@ Status LoadedModel::LoadText() {
                           " rows");
   }
   tokenizer_.emplace(*std::move(tokenizer));
-  chat_template_.emplace(ChatTemplate::FromGguf(file_, *tokenizer_));
+  chat_template_.emplace(ChatTemplate::FromModel(file_, *tokenizer_));
   return {};
 }
 

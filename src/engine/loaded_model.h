@@ -15,7 +15,7 @@
 #include "cpu/isa.h"
 #include "cpu/thread_pool.h"
 #include "engine/memory_plan.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "kernels/product.h"
 #include "kvcache/block_hash.h"
 #include "kvcache/kv_cache_manager.h"
@@ -62,7 +62,7 @@ class LoadedModel {
   static Result<std::unique_ptr<LoadedModel>> Load(const std::string& path,
                                                    const LoadOptions& options);
 
-  const Gguf& file() const { return file_; }
+  const ModelFile& file() const { return file_; }
   const ModelConfig& config() const { return config_; }
   const ModelWeights& weights() const { return *weights_; }
   ModelWeights& weights() { return *weights_; }
@@ -96,7 +96,7 @@ class LoadedModel {
 
   LoadOptions options_;
   Isa isa_ = Isa::kScalar;
-  Gguf file_;
+  ModelFile file_;
   ModelConfig config_;
   std::string digest_;
   KvLayout layout_;

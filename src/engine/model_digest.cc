@@ -34,7 +34,7 @@ class Digest {
     Add(std::uint64_t{list.size()});
     for (const auto& item : list) Add(T(item));
   }
-  void Add(const GgufValue& value) {
+  void Add(const MetadataValue& value) {
     Add(std::uint64_t{value.index()});
     std::visit([this](const auto& held) { Add(held); }, value);
   }
@@ -49,7 +49,7 @@ class Digest {
   Sha256 sha256_;
 };
 
-void AddTensor(const GgufTensor& tensor, Digest& digest) {
+void AddTensor(const ModelTensor& tensor, Digest& digest) {
   digest.Add(tensor.name);
   digest.Add(static_cast<std::uint64_t>(tensor.type));
   digest.Add(tensor.dims);
@@ -59,17 +59,17 @@ void AddTensor(const GgufTensor& tensor, Digest& digest) {
 
 }  // namespace
 
-std::string ModelDigest(const Gguf& file) {
+std::string ModelDigest(const ModelFile& file) {
   Digest digest;
   for (const auto& [key, value] : file.metadata()) {
     if (key.starts_with("split.")) continue;
     digest.Add(std::string_view(key));
     digest.Add(value);
   }
-  std::vector<const GgufTensor*> tensors;
-  for (const GgufTensor& tensor : file.tensors()) tensors.push_back(&tensor);
-  std::ranges::sort(tensors, {}, &GgufTensor::name);
-  for (const GgufTensor* tensor : tensors) AddTensor(*tensor, digest);
+  std::vector<const ModelTensor*> tensors;
+  for (const ModelTensor& tensor : file.tensors()) tensors.push_back(&tensor);
+  std::ranges::sort(tensors, {}, &ModelTensor::name);
+  for (const ModelTensor* tensor : tensors) AddTensor(*tensor, digest);
   return digest.Finish();
 }
 

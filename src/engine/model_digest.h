@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 
 namespace folio {
 
 // SHA-256 over the metadata, the tensor table and a page of every tensor's data; 32 bytes. The same
 // for the same content under any name, in one file or split, whatever the order of keys.
-std::string ModelDigest(const Gguf& file);
+std::string ModelDigest(const ModelFile& file);
 
 }  // namespace folio
 

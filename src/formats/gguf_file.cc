@@ -6,7 +6,7 @@
 
 #include "formats/byte_cursor.h"
 #include "formats/gguf_tensor_table.h"
-#include "formats/gguf_value.h"
+#include "formats/metadata_value.h"
 
 namespace folio {
 namespace {
@@ -38,14 +38,14 @@ Status CheckVersion(const std::string& path, std::uint32_t version) {
   return InputError(path, "version", std::to_string(version) + "; Folio reads versions 2 and 3");
 }
 
-Result<std::uint64_t> Alignment(const std::string& path, const GgufMetadata& metadata) {
+Result<std::uint64_t> Alignment(const std::string& path, const Metadata& metadata) {
   const auto entry = metadata.find(kAlignmentKey);
   if (entry == metadata.end()) return kDefaultAlignment;
   const auto* value = std::get_if<std::uint64_t>(&entry->second);
   if (value == nullptr || !std::has_single_bit(*value) || *value % kAlignmentStep != 0) {
     return InputError(
         path, std::string(kAlignmentKey),
-        "is " + DescribeGgufValue(entry->second) + "; a power of two of at least 8 is needed");
+        "is " + DescribeMetadataValue(entry->second) + "; a power of two of at least 8 is needed");
   }
   return *value;
 }
@@ -74,12 +74,12 @@ Result<GgufFile> ReadGgufFile(const std::string& path, std::span<const std::byte
                           std::to_string(kHeaderBytes) + " of a GGUF header");
   }
   file.version = *version;
-  Result<GgufMetadata> metadata = ReadGgufMetadata(path, *pair_count, cursor);
+  Result<Metadata> metadata = ReadGgufMetadata(path, *pair_count, cursor);
   if (!metadata) return std::unexpected(std::move(metadata.error()));
   file.metadata = *std::move(metadata);
   const Result<std::uint64_t> alignment = Alignment(path, file.metadata);
   if (!alignment) return std::unexpected(alignment.error());
-  Result<std::vector<GgufTensor>> tensors =
+  Result<std::vector<ModelTensor>> tensors =
       ReadGgufTensors(path, bytes, *tensor_count, *alignment, cursor);
   if (!tensors) return std::unexpected(std::move(tensors.error()));
   file.tensors = *std::move(tensors);

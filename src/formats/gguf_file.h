@@ -15,8 +15,8 @@ namespace folio {
 
 struct GgufFile {
   std::uint32_t version = 0;
-  GgufMetadata metadata;
-  std::vector<GgufTensor> tensors;
+  Metadata metadata;
+  std::vector<ModelTensor> tensors;
 };
 
 // Parses a file's bytes, which must outlive the result. `path` names the file in errors.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "formats/gguf_value.h"
+#include "formats/metadata_value.h"
 #include "formats/utf8.h"
 
 namespace folio {
@@ -16,13 +17,13 @@ class MetadataReader {
  public:
   MetadataReader(const std::string& path, ByteCursor& cursor) : path_(path), cursor_(cursor) {}
 
-  Status ReadPair(std::uint64_t index, GgufMetadata& metadata) {
+  Status ReadPair(std::uint64_t index, Metadata& metadata) {
     Result<std::string_view> key = ReadKey(index);
     if (!key) return std::unexpected(std::move(key.error()));
     const auto [pair, is_new] = metadata.try_emplace(std::string(*key));
     key_ = pair->first;
     if (!is_new) return Fail("the key appears twice");
-    Result<GgufValue> value = ReadTypedValue();
+    Result<MetadataValue> value = ReadTypedValue();
     if (!value) return std::unexpected(std::move(value.error()));
     pair->second = *std::move(value);
     return {};
@@ -53,7 +54,7 @@ class MetadataReader {
     return key;
   }
 
-  Result<GgufValue> ReadTypedValue() {
+  Result<MetadataValue> ReadTypedValue() {
     const auto type = cursor_.Read<std::uint32_t>();
     if (!type) return Truncated("the value's type");
     return static_cast<GgufValueType>(*type) == GgufValueType::kArray ? ReadArray()
@@ -62,13 +63,13 @@ class MetadataReader {
 
   // A scalar of file type T as the variant's W.
   template <typename T, typename W>
-  Result<GgufValue> Widen() {
+  Result<MetadataValue> Widen() {
     const auto value = cursor_.Read<T>();
     if (!value) return Truncated("the value");
-    return GgufValue(static_cast<W>(*value));
+    return MetadataValue(static_cast<W>(*value));
   }
 
-  Result<GgufValue> ReadScalar(std::uint32_t type) {
+  Result<MetadataValue> ReadScalar(std::uint32_t type) {
     switch (static_cast<GgufValueType>(type)) {
       case GgufValueType::kUint8:
         return Widen<std::uint8_t, std::uint64_t>();
@@ -100,24 +101,24 @@ class MetadataReader {
     return Fail("value type " + std::to_string(type) + " is none of GGUF's");
   }
 
-  Result<GgufValue> ReadBool() {
+  Result<MetadataValue> ReadBool() {
     const auto byte = cursor_.Read<std::uint8_t>();
     if (!byte) return Truncated("the value");
     if (*byte > 1) return Fail("bool byte " + std::to_string(*byte) + " is neither 0 nor 1");
-    return GgufValue(*byte == 1);
+    return MetadataValue(*byte == 1);
   }
 
-  Result<GgufValue> ReadText() {
+  Result<MetadataValue> ReadText() {
     Result<std::string_view> text = ReadGgufString(path_, key_, cursor_);
     if (!text) return std::unexpected(std::move(text.error()));
     const std::size_t valid = ValidUtf8Prefix(*text);
     if (valid != text->size()) {
       return Fail("the string is not UTF-8 at its byte " + std::to_string(valid));
     }
-    return GgufValue(*text);
+    return MetadataValue(*text);
   }
 
-  Result<GgufValue> ReadArray() {
+  Result<MetadataValue> ReadArray() {
     const auto type = cursor_.Read<std::uint32_t>();
     if (!type) return Truncated("the array's element type");
     const auto count = cursor_.Read<std::uint64_t>();
@@ -166,7 +167,7 @@ class MetadataReader {
   }
 
   template <typename T, typename W>
-  Result<GgufValue> ReadNumbers(std::uint64_t count) {
+  Result<MetadataValue> ReadNumbers(std::uint64_t count) {
     if (Status fits = CheckFits(count, sizeof(T)); !fits) {
       return std::unexpected(std::move(fits.error()));
     }
@@ -177,10 +178,10 @@ class MetadataReader {
       std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
       values[i] = static_cast<W>(value);
     }
-    return GgufValue(std::move(values));
+    return MetadataValue(std::move(values));
   }
 
-  Result<GgufValue> ReadBools(std::uint64_t count) {
+  Result<MetadataValue> ReadBools(std::uint64_t count) {
     if (Status fits = CheckFits(count, 1); !fits) return std::unexpected(std::move(fits.error()));
     const auto bytes = *cursor_.Take(count);
     std::vector<bool> values(bytes.size());
@@ -192,10 +193,10 @@ class MetadataReader {
       }
       values[i] = byte == 1;
     }
-    return GgufValue(std::move(values));
+    return MetadataValue(std::move(values));
   }
 
-  Result<GgufValue> ReadStrings(std::uint64_t count) {
+  Result<MetadataValue> ReadStrings(std::uint64_t count) {
     if (Status fits = CheckFits(count, sizeof(std::uint64_t)); !fits) {
       return std::unexpected(std::move(fits.error()));
     }
@@ -214,7 +215,7 @@ class MetadataReader {
                     std::to_string(ValidUtf8Prefix(values[i])));
       }
     }
-    return GgufValue(std::move(values));
+    return MetadataValue(std::move(values));
   }
 
   const std::string& path_;
@@ -248,15 +249,15 @@ bool IsGgufName(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-Result<GgufMetadata> ReadGgufMetadata(const std::string& path, std::uint64_t count,
-                                      ByteCursor& cursor) {
+Result<Metadata> ReadGgufMetadata(const std::string& path, std::uint64_t count,
+                                  ByteCursor& cursor) {
   if (count > kMaxGgufKeys || count * kSmallestPair > cursor.remaining()) {
     return InputError(path, "metadata count",
                       std::to_string(count) + " pairs don't fit in the " +
                           std::to_string(cursor.remaining()) + " bytes left (at most " +
                           std::to_string(kMaxGgufKeys) + " are allowed)");
   }
-  GgufMetadata metadata;
+  Metadata metadata;
   MetadataReader reader(path, cursor);
   for (std::uint64_t i = 0; i < count; ++i) {
     if (Status read = reader.ReadPair(i, metadata); !read) {

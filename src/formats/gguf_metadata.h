@@ -8,11 +8,9 @@
 
 #include "base/error.h"
 #include "formats/byte_cursor.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 
 namespace folio {
-
-using GgufMetadata = std::map<std::string, GgufValue, std::less<>>;
 
 // Bounds on what one file may make the reader allocate, far above what model files hold (some 60
 // keys, a vocabulary of 262,144 tokens, 514,906 merges).
@@ -29,8 +27,7 @@ bool IsGgufName(std::string_view name);
 
 // Reads `count` pairs and leaves the cursor behind them. `path` names the file in errors. Strings
 // are UTF-8 (checked) and views into the cursor's bytes.
-Result<GgufMetadata> ReadGgufMetadata(const std::string& path, std::uint64_t count,
-                                      ByteCursor& cursor);
+Result<Metadata> ReadGgufMetadata(const std::string& path, std::uint64_t count, ByteCursor& cursor);
 
 }  // namespace folio
 

@@ -92,7 +92,7 @@ bool IsInside(std::string_view text, const Bytes& bytes) {
          (text.data() >= begin && text.data() + text.size() <= begin + bytes.size());
 }
 
-void CheckTensor(const GgufTensor& tensor, const Bytes& bytes) {
+void CheckTensor(const ModelTensor& tensor, const Bytes& bytes) {
   RC_ASSERT(IsInside(tensor.name, bytes));
   RC_ASSERT(!tensor.dims.empty());
   std::int64_t elements = 1;
@@ -107,9 +107,9 @@ void CheckTensor(const GgufTensor& tensor, const Bytes& bytes) {
   RC_ASSERT(tensor.offset <= bytes.size() && tensor.bytes <= bytes.size() - tensor.offset);
 }
 
-void CheckAccepted(const Gguf& gguf, const Bytes& bytes) {
+void CheckAccepted(const ModelFile& gguf, const Bytes& bytes) {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
-  for (const GgufTensor& tensor : gguf.tensors()) {
+  for (const ModelTensor& tensor : gguf.tensors()) {
     CheckTensor(tensor, bytes);
     RC_ASSERT(gguf.FindTensor(tensor.name) == &tensor);
     ranges.emplace_back(tensor.offset, tensor.offset + tensor.bytes);
@@ -135,14 +135,14 @@ void CheckRefused(const Error& error) {
 
 TEST(GgufPropertyTest, DamageIsRefusedOrHarmless) {
   const Bytes good = GoodFile();
-  ASSERT_TRUE(Gguf::Parse("good.gguf", good).has_value());
+  ASSERT_TRUE(ParseGguf("good.gguf", good).has_value());
   std::size_t accepted = 0;
   std::size_t refused = 0;
   constexpr int kFilesPerCase = 200;
   EXPECT_TRUE(rc::check("accepted files are sound", [&] {
     for (int i = 0; i < kFilesPerCase; ++i) {
       const Bytes bytes = DamagedCopy(good);
-      const auto gguf = Gguf::Parse("damaged.gguf", bytes);
+      const auto gguf = ParseGguf("damaged.gguf", bytes);
       if (gguf.has_value()) {
         ++accepted;
         CheckAccepted(*gguf, bytes);

@@ -24,7 +24,7 @@ using Type = GgufValueType;
 constexpr std::uint64_t kHuge = std::numeric_limits<std::uint64_t>::max();
 
 std::string Refusal(std::span<const std::byte> bytes) {
-  const auto gguf = Gguf::Parse("m.gguf", bytes);
+  const auto gguf = ParseGguf("m.gguf", bytes);
   if (gguf.has_value()) return "accepted";
   EXPECT_EQ(gguf.error().kind, ErrorKind::kInput);
   EXPECT_EQ(gguf.error().what, "m.gguf");

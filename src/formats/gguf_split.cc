@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "formats/gguf_value.h"
+#include "formats/metadata_value.h"
 
 namespace folio {
 namespace {
@@ -16,8 +16,8 @@ constexpr std::string_view kTensorsKey = "split.tensors.count";
 constexpr std::size_t kDigits = 5;
 
 // A non-negative integer of any width; nothing when the key is missing.
-Result<std::optional<std::uint64_t>> FindCount(const std::string& path,
-                                               const GgufMetadata& metadata, std::string_view key) {
+Result<std::optional<std::uint64_t>> FindCount(const std::string& path, const Metadata& metadata,
+                                               std::string_view key) {
   const auto entry = metadata.find(key);
   if (entry == metadata.end()) return std::nullopt;
   if (const auto* value = std::get_if<std::uint64_t>(&entry->second)) return *value;
@@ -25,7 +25,7 @@ Result<std::optional<std::uint64_t>> FindCount(const std::string& path,
   if (value != nullptr && *value >= 0) return static_cast<std::uint64_t>(*value);
   return InputError(
       path, std::string(key),
-      "is " + DescribeGgufValue(entry->second) + "; an integer of at least 0 is needed");
+      "is " + DescribeMetadataValue(entry->second) + "; an integer of at least 0 is needed");
 }
 
 // The number in exactly kDigits digits at the front of `text`, which is cut off; 0 if there is
@@ -96,7 +96,7 @@ Status CheckGgufSplitPart(const std::string& path, const GgufFile& part, std::ui
   return require(kCountKey, count);
 }
 
-Status CheckGgufSplitTensors(const std::string& path, const GgufMetadata& metadata,
+Status CheckGgufSplitTensors(const std::string& path, const Metadata& metadata,
                              std::size_t tensors) {
   const auto announced = FindCount(path, metadata, kTensorsKey);
   if (!announced) return std::unexpected(announced.error());

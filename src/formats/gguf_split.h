@@ -35,7 +35,7 @@ Status CheckGgufSplitPart(const std::string& path, const GgufFile& part, std::ui
                           std::uint32_t count);
 
 // Refuses a model whose files together don't have the tensors that the first one announces.
-Status CheckGgufSplitTensors(const std::string& path, const GgufMetadata& metadata,
+Status CheckGgufSplitTensors(const std::string& path, const Metadata& metadata,
                              std::size_t tensors);
 
 }  // namespace folio

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/gguf.h"
 #include "formats/gguf_test_writer.h"
 
 namespace folio {
@@ -73,7 +74,7 @@ class GgufSplitTest : public ::testing::Test {
     for (std::uint32_t i = 0; i < 3; ++i) Write(Path(i + 1), parts_[i]);
   }
   static std::string Refusal(const std::string& path) {
-    const auto gguf = Gguf::Open(path);
+    const auto gguf = OpenGguf(path);
     return gguf.has_value() ? "accepted" : gguf.error().Message();
   }
 
@@ -83,12 +84,12 @@ class GgufSplitTest : public ::testing::Test {
 
 TEST_F(GgufSplitTest, AllFilesTogetherAreTheModel) {
   WriteAll();
-  const auto gguf = Gguf::Open(Path(1));
+  const auto gguf = OpenGguf(Path(1));
   ASSERT_TRUE(gguf.has_value()) << gguf.error().Message();
   EXPECT_EQ(gguf->GetString("general.architecture"), "llama");
   EXPECT_EQ(gguf->files(), (std::vector<std::string>{Path(1), Path(2), Path(3)}));
   ASSERT_EQ(gguf->tensors().size(), 4U);
-  const GgufTensor* c = gguf->FindTensor("c");
+  const ModelTensor* c = gguf->FindTensor("c");
   ASSERT_NE(c, nullptr);
   EXPECT_EQ(c->file, 1);
   EXPECT_EQ(c->offset, parts_[1].data_start + 32);
@@ -159,7 +160,7 @@ TEST(GgufSplitCountTest, CountsOfTheWrongKindAreRefused) {
     TestGguf file;
     file.Add("split.count", Type::kInt32, count);
     const std::vector<std::byte> bytes = file.Bytes();
-    const auto gguf = Gguf::Parse("m.gguf", bytes);
+    const auto gguf = ParseGguf("m.gguf", bytes);
     ASSERT_FALSE(gguf.has_value());
     EXPECT_EQ(gguf.error().where, "split.count");
     EXPECT_THAT(gguf.error().why, HasSubstr(std::to_string(count)));

@@ -10,7 +10,7 @@
 
 #include "base/checked.h"
 #include "formats/gguf_metadata.h"
-#include "formats/gguf_value.h"
+#include "formats/metadata_value.h"
 
 namespace folio {
 namespace {
@@ -35,9 +35,9 @@ class TensorReader {
   TensorReader(const std::string& path, ByteCursor& cursor) : path_(path), cursor_(cursor) {}
 
   // One entry; `offset` is still relative to the data section.
-  Result<GgufTensor> Read(std::uint64_t index) {
+  Result<ModelTensor> Read(std::uint64_t index) {
     where_ = "tensors[" + std::to_string(index) + "]";
-    GgufTensor tensor;
+    ModelTensor tensor;
     for (const auto step : {&TensorReader::ReadName, &TensorReader::ReadDims,
                             &TensorReader::ReadType, &TensorReader::ReadOffset}) {
       if (Status read = (this->*step)(tensor); !read) {
@@ -56,7 +56,7 @@ class TensorReader {
                 std::to_string(cursor_.position()));
   }
 
-  Status ReadName(GgufTensor& tensor) {
+  Status ReadName(ModelTensor& tensor) {
     const Result<std::string_view> name = ReadGgufString(path_, where_ + ".name", cursor_);
     if (!name) return std::unexpected(name.error());
     if (name->size() > kMaxGgufTensorNameBytes) {
@@ -71,7 +71,7 @@ class TensorReader {
     return {};
   }
 
-  Status ReadDims(GgufTensor& tensor) {
+  Status ReadDims(ModelTensor& tensor) {
     const auto count = cursor_.Read<std::uint32_t>();
     if (!count) return Truncated("number of dimensions");
     if (*count < 1 || *count > kMaxGgufDims) {
@@ -95,7 +95,7 @@ class TensorReader {
     return {};
   }
 
-  Status ReadType(GgufTensor& tensor) {
+  Status ReadType(ModelTensor& tensor) {
     const auto id = cursor_.Read<std::uint32_t>();
     if (!id) return Truncated("type");
     const std::optional<GgmlType> type = GgmlTypeFromId(*id);
@@ -120,7 +120,7 @@ class TensorReader {
     return {};
   }
 
-  Status ReadOffset(GgufTensor& tensor) {
+  Status ReadOffset(ModelTensor& tensor) {
     const auto offset = cursor_.Read<std::uint64_t>();
     if (!offset) return Truncated("offset");
     tensor.offset = *offset;
@@ -132,10 +132,10 @@ class TensorReader {
   std::string where_;
 };
 
-Status CheckNamesDiffer(const std::string& path, const std::vector<GgufTensor>& tensors) {
+Status CheckNamesDiffer(const std::string& path, const std::vector<ModelTensor>& tensors) {
   std::unordered_set<std::string_view> names;
   names.reserve(tensors.size());
-  for (const GgufTensor& tensor : tensors) {
+  for (const ModelTensor& tensor : tensors) {
     if (!names.insert(tensor.name).second) {
       return InputError(path, "tensor " + std::string(tensor.name), "the name appears twice");
     }
@@ -145,7 +145,7 @@ Status CheckNamesDiffer(const std::string& path, const std::vector<GgufTensor>& 
 
 // Turns the offset into one from the file's start, and points `data` at the bytes.
 Status PlaceTensor(const std::string& path, std::span<const std::byte> file,
-                   std::uint64_t data_start, std::uint64_t alignment, GgufTensor& tensor) {
+                   std::uint64_t data_start, std::uint64_t alignment, ModelTensor& tensor) {
   const std::string where = "tensor " + std::string(tensor.name);
   if (tensor.offset % alignment != 0) {
     return InputError(path, where,
@@ -166,15 +166,15 @@ Status PlaceTensor(const std::string& path, std::span<const std::byte> file,
   return {};
 }
 
-Status CheckNoOverlap(const std::string& path, const std::vector<GgufTensor>& tensors) {
+Status CheckNoOverlap(const std::string& path, const std::vector<ModelTensor>& tensors) {
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&tensors](std::size_t a, std::size_t b) {
     return std::pair(tensors[a].offset, a) < std::pair(tensors[b].offset, b);
   });
   for (std::size_t i = 1; i < order.size(); ++i) {
-    const GgufTensor& before = tensors[order[i - 1]];
-    const GgufTensor& after = tensors[order[i]];
+    const ModelTensor& before = tensors[order[i - 1]];
+    const ModelTensor& after = tensors[order[i]];
     if (before.offset + before.bytes > after.offset) {
       return InputError(path, "tensor " + std::string(after.name),
                         "its data at byte " + std::to_string(after.offset) + " overlaps tensor " +
@@ -187,21 +187,21 @@ Status CheckNoOverlap(const std::string& path, const std::vector<GgufTensor>& te
 
 }  // namespace
 
-Result<std::vector<GgufTensor>> ReadGgufTensors(const std::string& path,
-                                                std::span<const std::byte> file,
-                                                std::uint64_t count, std::uint64_t alignment,
-                                                ByteCursor& cursor) {
+Result<std::vector<ModelTensor>> ReadGgufTensors(const std::string& path,
+                                                 std::span<const std::byte> file,
+                                                 std::uint64_t count, std::uint64_t alignment,
+                                                 ByteCursor& cursor) {
   if (count > kMaxGgufTensors || count * kSmallestEntry > cursor.remaining()) {
     return InputError(path, "tensor count",
                       std::to_string(count) + " tensors don't fit in the " +
                           std::to_string(cursor.remaining()) + " bytes left (at most " +
                           std::to_string(kMaxGgufTensors) + " are allowed)");
   }
-  std::vector<GgufTensor> tensors;
+  std::vector<ModelTensor> tensors;
   tensors.reserve(static_cast<std::size_t>(count));
   TensorReader reader(path, cursor);
   for (std::uint64_t i = 0; i < count; ++i) {
-    Result<GgufTensor> tensor = reader.Read(i);
+    Result<ModelTensor> tensor = reader.Read(i);
     if (!tensor) return std::unexpected(std::move(tensor.error()));
     tensors.push_back(*std::move(tensor));
   }
@@ -209,7 +209,7 @@ Result<std::vector<GgufTensor>> ReadGgufTensors(const std::string& path,
   if (!data_start) {
     return InputError(path, "general.alignment", std::to_string(alignment) + " is too large");
   }
-  for (GgufTensor& tensor : tensors) {
+  for (ModelTensor& tensor : tensors) {
     if (Status placed = PlaceTensor(path, file, *data_start, alignment, tensor); !placed) {
       return std::unexpected(std::move(placed.error()));
     }

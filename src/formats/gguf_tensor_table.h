@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "formats/byte_cursor.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 
 namespace folio {
 
@@ -22,10 +22,10 @@ inline constexpr std::uint32_t kMaxGgufDims = 4;
 // their data: it begins at the next multiple of `alignment` (a power of two) behind the table.
 // Every tensor accepted lies wholly inside the file, at a multiple of `alignment`, and no two share
 // a byte or a name.
-Result<std::vector<GgufTensor>> ReadGgufTensors(const std::string& path,
-                                                std::span<const std::byte> file,
-                                                std::uint64_t count, std::uint64_t alignment,
-                                                ByteCursor& cursor);
+Result<std::vector<ModelTensor>> ReadGgufTensors(const std::string& path,
+                                                 std::span<const std::byte> file,
+                                                 std::uint64_t count, std::uint64_t alignment,
+                                                 ByteCursor& cursor);
 
 }  // namespace folio
 

@@ -46,38 +46,38 @@ TestGguf Sample() {
 
 TEST(GgufTest, EveryValueTypeIsRead) {
   const std::vector<std::byte> bytes = Sample().Bytes();
-  const auto gguf = Gguf::Parse("m.gguf", bytes);
+  const auto gguf = ParseGguf("m.gguf", bytes);
   ASSERT_TRUE(gguf.has_value()) << gguf.error().Message();
-  EXPECT_EQ(gguf->version(), 3U);
+  EXPECT_EQ(gguf->gguf_version(), 3U);
   EXPECT_EQ(gguf->file_bytes(), bytes.size());
   EXPECT_EQ(gguf->metadata().size(), 19U);
   EXPECT_EQ(gguf->GetString("general.architecture"), "llama");
   EXPECT_EQ(gguf->GetUint("u8"), 200U);
-  EXPECT_EQ(*gguf->Find("i8"), GgufValue(std::int64_t{-5}));
+  EXPECT_EQ(*gguf->Find("i8"), MetadataValue(std::int64_t{-5}));
   EXPECT_EQ(gguf->GetUint("u16"), 40'000U);
-  EXPECT_EQ(*gguf->Find("i16"), GgufValue(std::int64_t{-300}));
+  EXPECT_EQ(*gguf->Find("i16"), MetadataValue(std::int64_t{-300}));
   EXPECT_EQ(gguf->GetUint("u32"), 4'000'000'000U);
   EXPECT_EQ(gguf->GetUint("i32"), 7U);
   EXPECT_EQ(gguf->GetFloat("f32"), 0.5);
   EXPECT_EQ(gguf->GetBool("yes"), true);
   EXPECT_EQ(gguf->GetUint("u64"), std::numeric_limits<std::uint64_t>::max());
-  EXPECT_EQ(*gguf->Find("i64"), GgufValue(std::numeric_limits<std::int64_t>::min()));
+  EXPECT_EQ(*gguf->Find("i64"), MetadataValue(std::numeric_limits<std::int64_t>::min()));
   EXPECT_EQ(gguf->GetFloat("f64"), 0.1);
   EXPECT_THAT(*gguf->GetStrings("strings"), ElementsAre("a", "", "\xc3\xa9"));
   EXPECT_THAT(*gguf->GetInts("ints"), ElementsAre(1, -2, 3));
   EXPECT_THAT(*gguf->GetInts("uints"), ElementsAre(1, 65'535));
   EXPECT_THAT(*gguf->GetFloats("floats"), ElementsAre(0.25, -1.5));
-  EXPECT_EQ(*gguf->Find("bools"), GgufValue(std::vector<bool>{false, true}));
+  EXPECT_EQ(*gguf->Find("bools"), MetadataValue(std::vector<bool>{false, true}));
   EXPECT_TRUE(gguf->GetInts("empty")->empty());
 }
 
 TEST(GgufTest, TensorsAreWhereTheTableSays) {
   TestGguf file = Sample();
   const std::vector<std::byte> bytes = file.Bytes();
-  const auto gguf = Gguf::Parse("m.gguf", bytes);
+  const auto gguf = ParseGguf("m.gguf", bytes);
   ASSERT_TRUE(gguf.has_value()) << gguf.error().Message();
   ASSERT_EQ(gguf->tensors().size(), 2U);
-  const GgufTensor* second = gguf->FindTensor("second");
+  const ModelTensor* second = gguf->FindTensor("second");
   ASSERT_NE(second, nullptr);
   EXPECT_EQ(second->type, GgmlType::kF32);
   EXPECT_THAT(second->dims, ElementsAre(8, 2));
@@ -99,9 +99,9 @@ TEST(GgufTest, VersionTwoAndOtherAlignmentsAreRead) {
   file.AddF32("a", {1});
   file.AddF32("b", {1});
   const std::vector<std::byte> bytes = file.Bytes();
-  const auto gguf = Gguf::Parse("m.gguf", bytes);
+  const auto gguf = ParseGguf("m.gguf", bytes);
   ASSERT_TRUE(gguf.has_value()) << gguf.error().Message();
-  EXPECT_EQ(gguf->version(), 2U);
+  EXPECT_EQ(gguf->gguf_version(), 2U);
   EXPECT_EQ(gguf->tensors()[1].offset, 8192U);
 }
 
@@ -110,7 +110,7 @@ TEST(GgufTest, AFileWithoutTensorsNeedsNoDataSection) {
   file.AddString("tokenizer.ggml.model", "gpt2");
   std::vector<std::byte> bytes = file.Bytes();
   bytes.resize(file.table_end);
-  const auto gguf = Gguf::Parse("vocab.gguf", bytes);
+  const auto gguf = ParseGguf("vocab.gguf", bytes);
   ASSERT_TRUE(gguf.has_value()) << gguf.error().Message();
   EXPECT_TRUE(gguf->tensors().empty());
 }
@@ -126,7 +126,7 @@ class GgufAccessTest : public ::testing::Test {
   }
 
   std::vector<std::byte> bytes_ = Sample().Bytes();
-  Result<Gguf> gguf_ = Gguf::Parse("m.gguf", bytes_);
+  Result<ModelFile> gguf_ = ParseGguf("m.gguf", bytes_);
 };
 
 TEST_F(GgufAccessTest, MissingKeysAreNamed) {
@@ -173,7 +173,7 @@ TEST(GgufTest, AFloatThatIsNotFiniteIsRefusedWhenAskedFor) {
   TestGguf file;
   file.Add("rope.freq_base", Type::kFloat32, std::numeric_limits<float>::quiet_NaN());
   const std::vector<std::byte> bytes = file.Bytes();
-  const auto gguf = Gguf::Parse("m.gguf", bytes);
+  const auto gguf = ParseGguf("m.gguf", bytes);
   ASSERT_TRUE(gguf.has_value());
   const auto value = gguf->GetFloat("rope.freq_base");
   ASSERT_FALSE(value.has_value());

@@ -1,11 +1,8 @@
-// The value types of GGUF metadata: their ids, names, and how a value is shown in an error.
+// The value types of GGUF metadata.
 #ifndef FOLIO_FORMATS_GGUF_VALUE_H_
 #define FOLIO_FORMATS_GGUF_VALUE_H_
 
 #include <cstdint>
-#include <string>
-
-#include "formats/gguf.h"
 
 namespace folio {
 
@@ -25,13 +22,6 @@ enum class GgufValueType : std::uint32_t {
   kInt64 = 11,
   kFloat64 = 12,
 };
-
-// Text of a file in quotes for an error: cut to some 40 bytes, at a character; escaped if it is not
-// UTF-8.
-std::string QuotedExcerpt(std::string_view text);
-
-// The value with its type, short enough for an error: `the string "abc"`, `an array of 3 strings`.
-std::string DescribeGgufValue(const GgufValue& value);
 
 }  // namespace folio
 

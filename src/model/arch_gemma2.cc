@@ -20,7 +20,7 @@ constexpr std::size_t kLayersOf27B = 46;
 // Gemma Team 2024, "Gemma 2: Improving Open Language Models at a Practical Size", section 2: layers
 // that see a window and layers that see all in turn, capped scores and logits, norms around each
 // branch.
-Status ConfigureGemma2(const Gguf& file, ModelConfig& config) {
+Status ConfigureGemma2(const ModelFile& file, ModelConfig& config) {
   ConfigReader read(file, config.architecture);
   config.attention_softcap = static_cast<float>(
       read.FloatOr("attn_logit_softcapping", kDefaultAttentionCap, kSmallestCap, kLargestCap));

@@ -14,7 +14,7 @@ constexpr double kDefaultLocalBase = 10000.0;
 }  // namespace
 
 // Gemma Team 2025, "Gemma 3 Technical Report", section 2.
-Status ConfigureGemma3(const Gguf& file, ModelConfig& config) {
+Status ConfigureGemma3(const ModelFile& file, ModelConfig& config) {
   const Result<std::uint64_t> window = file.GetUint("gemma3.attention.sliding_window");
   if (!window) return std::unexpected(window.error());
   if (*window == 0 || *window > (std::uint64_t{1} << 31)) {

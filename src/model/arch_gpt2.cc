@@ -4,7 +4,7 @@ namespace folio {
 
 // Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.3: learned
 // positions, LayerNorm with biases, a network without a gate, biases everywhere.
-Status ConfigureGpt2(const Gguf& file, ModelConfig& config) {
+Status ConfigureGpt2(const ModelFile& file, ModelConfig& config) {
   (void)file;
   config.ropes[0].rotary_dim = 0;
   config.learned_positions = true;

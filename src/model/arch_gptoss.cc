@@ -7,7 +7,7 @@ namespace folio {
 
 // OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card", section 2: experts in every layer, windows
 // in every second, a sink for each head, biases everywhere.
-Status ConfigureGptOss(const Gguf& file, ModelConfig& config) {
+Status ConfigureGptOss(const ModelFile& file, ModelConfig& config) {
   ConfigReader read(file, config.architecture);
   const std::int64_t window = read.Int("attention.sliding_window", 1, kLargestContext);
   for (std::size_t i = 0; i < config.layers.size(); i += 2) config.layers[i].window = window;

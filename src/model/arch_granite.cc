@@ -11,7 +11,7 @@ constexpr double kLargestMultiplier = 1e6;
 
 // Granite Team 2024, "Granite 3.0 Language Models": a llama whose embeddings, scores, branches and
 // logits are multiplied by constants.
-Status ConfigureGranite(const Gguf& file, ModelConfig& config) {
+Status ConfigureGranite(const ModelFile& file, ModelConfig& config) {
   config.rope_pairs = RopePairs::kAdjacent;
   ConfigReader read(file, config.architecture);
   const auto multiplier = [&read](const char* suffix, float fallback) {
@@ -25,7 +25,7 @@ Status ConfigureGranite(const Gguf& file, ModelConfig& config) {
   return read.status();
 }
 
-Status ConfigureGraniteMoe(const Gguf& file, ModelConfig& config) {
+Status ConfigureGraniteMoe(const ModelFile& file, ModelConfig& config) {
   if (Status dense = ConfigureGranite(file, config); !dense) return dense;
   config.router.weights = RouterWeights::kSoftmaxOfChosen;
   ConfigReader read(file, config.architecture);

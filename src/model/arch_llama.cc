@@ -6,7 +6,7 @@
 
 namespace folio {
 
-Status ConfigureLlama(const Gguf& file, ModelConfig& config) {
+Status ConfigureLlama(const ModelFile& file, ModelConfig& config) {
   config.rope_pairs = RopePairs::kAdjacent;
   if (file.FindTensor("rope_freqs.weight") != nullptr) {
     RopeConfig& rope = config.ropes[0];

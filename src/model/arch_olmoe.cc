@@ -4,7 +4,7 @@ namespace folio {
 
 // Muennighoff et al. 2024, "OLMoE", section 2: probabilities as they are; queries and keys normed
 // whole, before they are cut into heads.
-Status ConfigureOlmoe(const Gguf& file, ModelConfig& config) {
+Status ConfigureOlmoe(const ModelFile& file, ModelConfig& config) {
   config.rope_pairs = RopePairs::kHalves;
   config.qk_norm_whole = true;
   config.router.weights = RouterWeights::kScores;

@@ -2,7 +2,7 @@
 
 namespace folio {
 
-Status ConfigureQwen2(const Gguf& /*file*/, ModelConfig& config) {
+Status ConfigureQwen2(const ModelFile& /*file*/, ModelConfig& config) {
   config.rope_pairs = RopePairs::kHalves;
   config.qkv_bias = true;
   return {};

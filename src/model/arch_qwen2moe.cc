@@ -5,7 +5,7 @@ namespace folio {
 
 // Qwen Team 2024: experts weighed by their probabilities as they are, and a network for all tokens
 // behind a sigmoid gate.
-Status ConfigureQwen2Moe(const Gguf& file, ModelConfig& config) {
+Status ConfigureQwen2Moe(const ModelFile& file, ModelConfig& config) {
   if (Status dense = ConfigureQwen2(file, config); !dense) return dense;
   config.router.weights = RouterWeights::kScores;
   ConfigReader read(file, config.architecture);

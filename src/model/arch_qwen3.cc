@@ -2,7 +2,7 @@
 
 namespace folio {
 
-Status ConfigureQwen3(const Gguf& /*file*/, ModelConfig& config) {
+Status ConfigureQwen3(const ModelFile& /*file*/, ModelConfig& config) {
   config.rope_pairs = RopePairs::kHalves;
   config.qk_norm = true;
   return {};

@@ -3,7 +3,7 @@
 #define FOLIO_MODEL_ARCHITECTURES_H_
 
 #include "base/error.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "model/config.h"
 
 namespace folio {
@@ -13,20 +13,20 @@ constexpr double kSmallestRopeBase = 1.0;
 constexpr double kLargestRopeBase = 1e12;
 
 // `config` comes with everything that all decoder families share already filled in and checked.
-Status ConfigureLlama(const Gguf& file,
+Status ConfigureLlama(const ModelFile& file,
                       ModelConfig& config);  // Llama 2 and 3.x, SmolLM2, Mistral, Mixtral
-Status ConfigureQwen2(const Gguf& file, ModelConfig& config);  // Qwen 2 and 2.5
-Status ConfigureQwen3(const Gguf& file, ModelConfig& config);  // Qwen 3, dense
-Status ConfigureQwen2Moe(const Gguf& file, ModelConfig& config);
-Status ConfigureQwen3Moe(const Gguf& file, ModelConfig& config);
-Status ConfigureOlmoe(const Gguf& file, ModelConfig& config);
-Status ConfigureGranite(const Gguf& file, ModelConfig& config);     // dense
-Status ConfigureGraniteMoe(const Gguf& file, ModelConfig& config);  // with experts
-Status ConfigurePhi3(const Gguf& file, ModelConfig& config);        // Phi-3 and Phi-4-mini
-Status ConfigureGemma2(const Gguf& file, ModelConfig& config);
-Status ConfigureGemma3(const Gguf& file, ModelConfig& config);  // Gemma 3, text
-Status ConfigureGpt2(const Gguf& file, ModelConfig& config);
-Status ConfigureGptOss(const Gguf& file, ModelConfig& config);  // gpt-oss 20B and 120B
+Status ConfigureQwen2(const ModelFile& file, ModelConfig& config);  // Qwen 2 and 2.5
+Status ConfigureQwen3(const ModelFile& file, ModelConfig& config);  // Qwen 3, dense
+Status ConfigureQwen2Moe(const ModelFile& file, ModelConfig& config);
+Status ConfigureQwen3Moe(const ModelFile& file, ModelConfig& config);
+Status ConfigureOlmoe(const ModelFile& file, ModelConfig& config);
+Status ConfigureGranite(const ModelFile& file, ModelConfig& config);     // dense
+Status ConfigureGraniteMoe(const ModelFile& file, ModelConfig& config);  // with experts
+Status ConfigurePhi3(const ModelFile& file, ModelConfig& config);        // Phi-3 and Phi-4-mini
+Status ConfigureGemma2(const ModelFile& file, ModelConfig& config);
+Status ConfigureGemma3(const ModelFile& file, ModelConfig& config);  // Gemma 3, text
+Status ConfigureGpt2(const ModelFile& file, ModelConfig& config);
+Status ConfigureGptOss(const ModelFile& file, ModelConfig& config);  // gpt-oss 20B and 120B
 
 // What feed_forward_length means in a file that does not say how wide an expert is.
 enum class WidthWithoutKey {
@@ -36,7 +36,7 @@ enum class WidthWithoutKey {
 
 // Reads what Mixture-of-Experts files have in common: expert_count, expert_used_count and
 // expert_feed_forward_length. All layers get experts.
-Status ReadExperts(const Gguf& file, WidthWithoutKey width, ModelConfig& config);
+Status ReadExperts(const ModelFile& file, WidthWithoutKey width, ModelConfig& config);
 
 }  // namespace folio
 

@@ -14,7 +14,7 @@ namespace {
 
 struct Architecture {
   std::string_view name;
-  Status (*configure)(const Gguf& file, ModelConfig& config);
+  Status (*configure)(const ModelFile& file, ModelConfig& config);
   bool layer_norm = false;
 };
 
@@ -66,9 +66,9 @@ void ReadShapes(ConfigReader& read, ModelConfig& config) {
   config.norm_eps = static_cast<float>(read.Float(epsilon, 0.0, 1.0));
 }
 
-Status ReadVocabulary(const Gguf& file, ModelConfig& config) {
+Status ReadVocabulary(const ModelFile& file, ModelConfig& config) {
   // The embedding has one row a token: its shape, not the metadata, says how many logits there are.
-  const GgufTensor* embedding = file.FindTensor("token_embd.weight");
+  const ModelTensor* embedding = file.FindTensor("token_embd.weight");
   if (embedding == nullptr)
     return InputError(file.path(), "token_embd.weight", "tensor is missing");
   if (embedding->dims.size() != 2) {
@@ -94,7 +94,7 @@ std::string KnownList() {
 
 }  // namespace
 
-Result<ModelConfig> ReadModelConfig(const Gguf& file) {
+Result<ModelConfig> ReadModelConfig(const ModelFile& file) {
   const Result<std::string_view> name = file.GetString("general.architecture");
   if (!name) return std::unexpected(name.error());
   const Architecture* architecture = nullptr;

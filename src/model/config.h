@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "kernels/elementwise.h"
 #include "kvcache/kv_spec.h"
 #include "model/moe_router.h"
@@ -84,7 +84,7 @@ struct ModelConfig {
 
 // Reads and checks the configuration. An unknown architecture is refused by name, with the list of
 // known ones.
-Result<ModelConfig> ReadModelConfig(const Gguf& file);
+Result<ModelConfig> ReadModelConfig(const ModelFile& file);
 
 // What this model needs of a KV cache.
 KvSpec KvSpecOf(const ModelConfig& config);

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 
 namespace folio {
 
@@ -21,7 +21,7 @@ constexpr std::uint64_t kLargestHeadDim = 1024;
 // can't be read comes as the least value that is allowed.
 class ConfigReader {
  public:
-  ConfigReader(const Gguf& file, std::string_view architecture)
+  ConfigReader(const ModelFile& file, std::string_view architecture)
       : file_(&file), prefix_(std::string(architecture) + ".") {}
 
   std::int64_t Int(const char* suffix, std::uint64_t least, std::uint64_t most);
@@ -40,7 +40,7 @@ class ConfigReader {
                        std::uint64_t most);
   double Checked(const char* suffix, const Result<double>& value, double least, double most);
 
-  const Gguf* file_;
+  const ModelFile* file_;
   std::string prefix_;
   Status status_;
 };

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "formats/open_model.h"
 #include "model/positions.h"
 #include "model/weights.h"
 #include "support/tiny_model.h"
@@ -20,7 +21,7 @@ Result<ModelConfig> ConfigOf(const TinyModelSpec& spec) {
   const std::string path =
       testing::TempDir() + "folio_config_" + std::to_string(getpid()) + ".gguf";
   EXPECT_TRUE(WriteTinyModel(spec, path));
-  const Result<Gguf> file = Gguf::Open(path);
+  const Result<ModelFile> file = OpenModelFile(path);
   std::filesystem::remove(path);
   if (!file) return std::unexpected(file.error());
   Result<ModelConfig> config = ReadModelConfig(*file);
@@ -97,7 +98,7 @@ TEST(ModelConfigTest, AMissingTensorIsNamed) {
   const std::string path =
       testing::TempDir() + "folio_missing_" + std::to_string(getpid()) + ".gguf";
   ASSERT_TRUE(WriteTinyModel(spec, path));
-  const Result<Gguf> file = Gguf::Open(path);
+  const Result<ModelFile> file = OpenModelFile(path);
   std::filesystem::remove(path);
   ASSERT_TRUE(file.has_value());
   Result<ModelConfig> config = ReadModelConfig(*file);

@@ -11,9 +11,9 @@ std::string Shape(const std::vector<std::int64_t>& dims) {
 
 }  // namespace
 
-Result<const GgufTensor*> ExpectTensor(const Gguf& file, const std::string& name,
-                                       const std::vector<std::int64_t>& dims) {
-  const GgufTensor* tensor = file.FindTensor(name);
+Result<const ModelTensor*> ExpectTensor(const ModelFile& file, const std::string& name,
+                                        const std::vector<std::int64_t>& dims) {
+  const ModelTensor* tensor = file.FindTensor(name);
   if (tensor == nullptr) return InputError(file.path(), name, "tensor is missing");
   if (tensor->dims != dims) {
     return InputError(file.path(), name,

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/error.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 
 namespace folio {
 
 // The tensor if it has exactly `dims` (GGUF's order, fastest first); else an input error that names
 // it and both shapes.
-Result<const GgufTensor*> ExpectTensor(const Gguf& file, const std::string& name,
-                                       const std::vector<std::int64_t>& dims);
+Result<const ModelTensor*> ExpectTensor(const ModelFile& file, const std::string& name,
+                                        const std::vector<std::int64_t>& dims);
 
 }  // namespace folio
 

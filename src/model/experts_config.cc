@@ -7,7 +7,7 @@
 
 namespace folio {
 
-Status ReadExperts(const Gguf& file, WidthWithoutKey width, ModelConfig& config) {
+Status ReadExperts(const ModelFile& file, WidthWithoutKey width, ModelConfig& config) {
   ConfigReader read(file, config.architecture);
   config.router.experts = static_cast<int>(read.Int("expert_count", 1, kMostExperts));
   const int most = std::min(config.router.experts, kMostExpertsPerToken);

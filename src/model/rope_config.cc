@@ -48,11 +48,11 @@ YarnScaling ReadYarn(ConfigReader& read, const RopeConfig& rope, std::int64_t co
 }
 
 // Phi-3's files say so by the tensors alone.
-bool HasLongRope(const Gguf& file) {
+bool HasLongRope(const ModelFile& file) {
   return file.FindTensor(kLongFactors) != nullptr || file.FindTensor(kShortFactors) != nullptr;
 }
 
-Result<RopeScaling> ReadLongRope(const Gguf& file, ConfigReader& read, const RopeConfig& rope,
+Result<RopeScaling> ReadLongRope(const ModelFile& file, ConfigReader& read, const RopeConfig& rope,
                                  std::int64_t context_length) {
   LongRopeScaling scaling;
   scaling.original_context =
@@ -67,8 +67,8 @@ Result<RopeScaling> ReadLongRope(const Gguf& file, ConfigReader& read, const Rop
   return scaling;
 }
 
-Result<RopeScaling> ReadRopeScaling(const Gguf& file, ConfigReader& read, const RopeConfig& rope,
-                                    std::int64_t context_length) {
+Result<RopeScaling> ReadRopeScaling(const ModelFile& file, ConfigReader& read,
+                                    const RopeConfig& rope, std::int64_t context_length) {
   const std::string_view scaling = read.StringOr("rope.scaling.type", "none");
   const bool long_rope = HasLongRope(file);
   if (scaling == "longrope" || (scaling == "none" && long_rope))
@@ -89,11 +89,11 @@ Result<RopeScaling> ReadRopeScaling(const Gguf& file, ConfigReader& read, const 
 
 }  // namespace
 
-Result<std::vector<float>> ReadRopeFactors(const Gguf& file, const std::string& tensor,
+Result<std::vector<float>> ReadRopeFactors(const ModelFile& file, const std::string& tensor,
                                            std::int64_t pairs) {
-  const Result<const GgufTensor*> expected = ExpectTensor(file, tensor, {pairs});
+  const Result<const ModelTensor*> expected = ExpectTensor(file, tensor, {pairs});
   if (!expected) return std::unexpected(expected.error());
-  const GgufTensor* const found = *expected;
+  const ModelTensor* const found = *expected;
   std::vector<float> factors(static_cast<std::size_t>(pairs));
   Dequantize(found->type, found->data.data(), pairs, factors.data());
   for (const float factor : factors) {
@@ -104,7 +104,7 @@ Result<std::vector<float>> ReadRopeFactors(const Gguf& file, const std::string& 
   return factors;
 }
 
-Result<RopeConfig> ReadRopeConfig(const Gguf& file, const ModelConfig& config) {
+Result<RopeConfig> ReadRopeConfig(const ModelFile& file, const ModelConfig& config) {
   ConfigReader read(file, config.architecture);
   RopeConfig rope;
   rope.base = read.FloatOr("rope.freq_base", 10000.0, kSmallestRopeBase, kLargestRopeBase);

@@ -25,7 +25,7 @@ std::int64_t Strips(const PackedMatrix& matrix) { return (matrix.n + kStripRows 
 
 }  // namespace
 
-Result<WeightPacking> WeightPacking::Create(const Gguf& file,
+Result<WeightPacking> WeightPacking::Create(const ModelFile& file,
                                             const std::vector<MatrixToPack>& matrices,
                                             std::size_t storage_bytes, int threads) {
   std::size_t scratch_bytes = 0;

@@ -13,13 +13,13 @@
 #include "base/error.h"
 #include "cpu/aligned_buffer.h"
 #include "cpu/thread_pool.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "kernels/product.h"
 
 namespace folio {
 
 struct MatrixToPack {
-  const GgufTensor* tensor = nullptr;
+  const ModelTensor* tensor = nullptr;
   std::int64_t first_row = 0;      // of the tensor's rows, where it holds several matrices
   std::size_t offset = 0;          // of the packed matrix in the storage
   PackedMatrix* target = nullptr;  // type and shape are set; the rest is kept up to date here
@@ -31,7 +31,8 @@ class WeightPacking {
   WeightPacking() = default;
   // Reserves `storage_bytes` for the packed matrices and makes all targets usable, none of them
   // packed, for products on pools of `threads`. File and targets must outlive the object.
-  static Result<WeightPacking> Create(const Gguf& file, const std::vector<MatrixToPack>& matrices,
+  static Result<WeightPacking> Create(const ModelFile& file,
+                                      const std::vector<MatrixToPack>& matrices,
                                       std::size_t storage_bytes, int threads);
 
   bool done() const { return next_ == chunks_.size(); }
@@ -63,7 +64,7 @@ class WeightPacking {
   void PackChunk(const Chunk& chunk) const;
   void MarkPacked(const Chunk& chunk);
 
-  const Gguf* file_ = nullptr;
+  const ModelFile* file_ = nullptr;
   std::vector<Entry> entries_;
   std::vector<Chunk> chunks_;
   std::size_t next_ = 0;  // chunks before it are packed

@@ -15,7 +15,8 @@ namespace {
 // costs nothing.
 class WeightPlan {
  public:
-  WeightPlan(const Gguf& file, const ModelConfig& config, ModelWeights& weights) : file_(file) {
+  WeightPlan(const ModelFile& file, const ModelConfig& config, ModelWeights& weights)
+      : file_(file) {
     weights.layers.resize(config.layers.size());
     AddMatrix("token_embd.weight", config.vocab, config.hidden, weights.token_embedding);
     if (file.FindTensor("output.weight") != nullptr) {
@@ -156,16 +157,16 @@ class WeightPlan {
   }
 
   // Null, and the first error kept, if the tensor isn't there or isn't so.
-  const GgufTensor* Expect(const std::string& name, const std::vector<std::int64_t>& dims) {
+  const ModelTensor* Expect(const std::string& name, const std::vector<std::int64_t>& dims) {
     if (!status_) return nullptr;
-    const Result<const GgufTensor*> tensor = ExpectTensor(file_, name, dims);
+    const Result<const ModelTensor*> tensor = ExpectTensor(file_, name, dims);
     if (tensor) return *tensor;
     status_ = std::unexpected(tensor.error());
     return nullptr;
   }
 
   void AddMatrix(const std::string& name, std::int64_t n, std::int64_t k, PackedMatrix& target) {
-    if (const GgufTensor* tensor = Expect(name, {k, n})) AddRows(*tensor, 0, n, k, target);
+    if (const ModelTensor* tensor = Expect(name, {k, n})) AddRows(*tensor, 0, n, k, target);
   }
 
   // Matrices of n rows each that one tensor holds, one after another.
@@ -173,7 +174,7 @@ class WeightPlan {
                 std::initializer_list<std::pair<std::int64_t, PackedMatrix*>> parts) {
     std::int64_t rows = 0;
     for (const auto& [n, target] : parts) rows += n;
-    const GgufTensor* tensor = Expect(name, {k, rows});
+    const ModelTensor* tensor = Expect(name, {k, rows});
     if (tensor == nullptr) return;
     std::int64_t first = 0;
     for (const auto& [n, target] : parts) {
@@ -185,7 +186,7 @@ class WeightPlan {
   // Of every expert the `matrix` [n, k]: one tensor holds them all, one after another.
   void AddStack(const std::string& name, std::int64_t n, std::int64_t k,
                 std::vector<FfnWeights>& experts, PackedMatrix FfnWeights::* matrix) {
-    const GgufTensor* tensor = Expect(name, {k, n, static_cast<std::int64_t>(experts.size())});
+    const ModelTensor* tensor = Expect(name, {k, n, static_cast<std::int64_t>(experts.size())});
     if (tensor == nullptr) return;
     for (std::size_t i = 0; i < experts.size(); ++i)
       AddRows(*tensor, static_cast<std::int64_t>(i) * n, n, k, experts[i].*matrix);
@@ -193,14 +194,14 @@ class WeightPlan {
 
   // A matrix of one row, which a file may hold as a vector.
   void AddRow(const std::string& name, std::int64_t k, PackedMatrix& target) {
-    const GgufTensor* tensor = file_.FindTensor(name);
+    const ModelTensor* tensor = file_.FindTensor(name);
     const bool is_matrix = tensor != nullptr && tensor->dims.size() == 2;
     tensor = Expect(name, is_matrix ? std::vector{k, std::int64_t{1}} : std::vector{k});
     if (tensor != nullptr) AddRows(*tensor, 0, 1, k, target);
   }
 
   // Rows [first_row, first_row + n) of the tensor as a matrix of their own.
-  void AddRows(const GgufTensor& tensor, std::int64_t first_row, std::int64_t n, std::int64_t k,
+  void AddRows(const ModelTensor& tensor, std::int64_t first_row, std::int64_t n, std::int64_t k,
                PackedMatrix& target) {
     target = {.type = tensor.type, .n = n, .k = k, .data = nullptr};
     matrices_.push_back({.tensor = &tensor,
@@ -218,7 +219,7 @@ class WeightPlan {
   }
 
   void AddVector(const std::string& name, std::int64_t n, std::vector<float>& target) {
-    const GgufTensor* tensor = Expect(name, {n});
+    const ModelTensor* tensor = Expect(name, {n});
     if (tensor == nullptr) return;
     target.resize(static_cast<std::size_t>(n));
     Dequantize(tensor->type, tensor->data.data(), n, target.data());
@@ -242,7 +243,7 @@ class WeightPlan {
   // Of every expert the `vector` [n].
   void AddVectorStack(const std::string& name, std::int64_t n, std::vector<FfnWeights>& experts,
                       std::vector<float> FfnWeights::* vector) {
-    const GgufTensor* tensor = Expect(name, {n, static_cast<std::int64_t>(experts.size())});
+    const ModelTensor* tensor = Expect(name, {n, static_cast<std::int64_t>(experts.size())});
     if (tensor == nullptr) return;
     std::vector<float> values(static_cast<std::size_t>(n) * experts.size());
     Dequantize(tensor->type, tensor->data.data(), static_cast<std::int64_t>(values.size()),
@@ -254,7 +255,7 @@ class WeightPlan {
     }
   }
 
-  const Gguf& file_;
+  const ModelFile& file_;
   Status status_;
   std::size_t bytes_ = 0;
   std::vector<MatrixToPack> matrices_;
@@ -262,14 +263,14 @@ class WeightPlan {
 
 }  // namespace
 
-Result<std::uint64_t> WeightsBytes(const Gguf& file, const ModelConfig& config) {
+Result<std::uint64_t> WeightsBytes(const ModelFile& file, const ModelConfig& config) {
   ModelWeights weights;
   const WeightPlan plan(file, config, weights);
   if (!plan.status()) return std::unexpected(plan.status().error());
   return plan.bytes();
 }
 
-Result<std::unique_ptr<ModelWeights>> LoadWeights(const Gguf& file, const ModelConfig& config,
+Result<std::unique_ptr<ModelWeights>> LoadWeights(const ModelFile& file, const ModelConfig& config,
                                                   const ThreadPool& pool) {
   auto weights = std::make_unique<ModelWeights>();
   const WeightPlan plan(file, config, *weights);

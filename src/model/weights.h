@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cpu/thread_pool.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "kernels/product.h"
 #include "model/config.h"
 #include "model/weight_packing.h"
@@ -92,11 +92,11 @@ struct ModelWeights {
 };
 
 // Bytes that LoadWeights reserves.
-Result<std::uint64_t> WeightsBytes(const Gguf& file, const ModelConfig& config);
+Result<std::uint64_t> WeightsBytes(const ModelFile& file, const ModelConfig& config);
 
 // Checks every tensor's presence and shape and reads the vectors; the matrices can be used at once
 // and are packed later. `file` must outlive the weights, whose products run on `pool`.
-Result<std::unique_ptr<ModelWeights>> LoadWeights(const Gguf& file, const ModelConfig& config,
+Result<std::unique_ptr<ModelWeights>> LoadWeights(const ModelFile& file, const ModelConfig& config,
                                                   const ThreadPool& pool);
 
 }  // namespace folio

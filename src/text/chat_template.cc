@@ -160,7 +160,7 @@ Status ChatTemplate::Impl::Run(std::string_view messages, std::string_view extra
   }
 }
 
-Result<ChatTemplate> ChatTemplate::FromGguf(const Gguf& file, const Tokenizer& tokenizer) {
+Result<ChatTemplate> ChatTemplate::FromModel(const ModelFile& file, const Tokenizer& tokenizer) {
   auto source = file.GetString(kKey);
   if (!source) return std::unexpected(source.error());
   return FromSource(*source, file.path() + ": " + std::string(kKey), tokenizer);

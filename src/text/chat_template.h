@@ -28,7 +28,7 @@ struct RenderedPrompt {
 class ChatTemplate {
  public:
   // The template of the model file; an error if it has none or if it fails its trial.
-  static Result<ChatTemplate> FromGguf(const Gguf& file, const Tokenizer& tokenizer);
+  static Result<ChatTemplate> FromModel(const ModelFile& file, const Tokenizer& tokenizer);
   static Result<ChatTemplate> FromSource(std::string_view source, const std::string& name,
                                          const Tokenizer& tokenizer);
   ~ChatTemplate();

@@ -104,8 +104,8 @@ TEST_F(ChatTemplateTest, AMissingOrBrokenTemplateIsRefusedByFileAndKey) {
   testing::TestVocabulary vocabulary = ByteLevelVocabulary();
   const auto load = [&]() -> Result<ChatTemplate> {
     const auto bytes = vocabulary.Bytes();
-    const auto file = Gguf::Parse("test.gguf", bytes);
-    return ChatTemplate::FromGguf(*file, tokenizer_);
+    const auto file = ParseGguf("test.gguf", bytes);
+    return ChatTemplate::FromModel(*file, tokenizer_);
   };
   EXPECT_THAT(load().error().Message(), HasSubstr("tokenizer.chat_template"));
   vocabulary.chat_template = "{% for x in %}";

@@ -51,7 +51,7 @@ std::vector<FolioBytes> TextTokens(const Vocabulary& vocabulary) {
   return tokens;
 }
 
-Result<const PreTokenizer*> LoadPreTokenizer(const Gguf& file) {
+Result<const PreTokenizer*> LoadPreTokenizer(const ModelFile& file) {
   constexpr std::string_view kKey = "tokenizer.ggml.pre";
   auto name = file.GetStringOr(kKey, "default");
   if (!name) return std::unexpected(name.error());
@@ -67,7 +67,7 @@ Result<const PreTokenizer*> LoadPreTokenizer(const Gguf& file) {
 
 }  // namespace
 
-Result<std::unique_ptr<StretchEncoder>> MakeMergesEncoder(const Gguf& file,
+Result<std::unique_ptr<StretchEncoder>> MakeMergesEncoder(const ModelFile& file,
                                                           const Vocabulary& vocabulary,
                                                           std::string_view model) {
   const bool byte_level = model != "gemma4";

@@ -20,7 +20,7 @@ class StretchEncoder {
 
 // Byte-pair encoding by the file's list of merges: `model` "gpt2" (bytes as printable characters,
 // cut by the pre-tokenizer that tokenizer.ggml.pre names) and "gemma4" (characters, byte fallback).
-Result<std::unique_ptr<StretchEncoder>> MakeMergesEncoder(const Gguf& file,
+Result<std::unique_ptr<StretchEncoder>> MakeMergesEncoder(const ModelFile& file,
                                                           const Vocabulary& vocabulary,
                                                           std::string_view model);
 

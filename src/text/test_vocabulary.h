@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/gguf.h"
 #include "formats/gguf_test_writer.h"
 #include "text/tokenizer.h"
 
@@ -46,9 +47,9 @@ struct TestVocabulary {
 
   Result<Tokenizer> Load() const {
     const std::vector<std::byte> bytes = Bytes();
-    auto file = Gguf::Parse("test.gguf", bytes);
+    auto file = ParseGguf("test.gguf", bytes);
     if (!file) return std::unexpected(file.error());
-    return Tokenizer::FromGguf(*file);
+    return Tokenizer::FromModel(*file);
   }
 
   void Add(const std::string& token, std::int32_t type, float score = 0) {

@@ -59,7 +59,7 @@ struct Flags {
   bool add_space_prefix;
 };
 
-Result<Flags> LoadFlags(const Gguf& file, bool bos_by_default, bool space_by_default) {
+Result<Flags> LoadFlags(const ModelFile& file, bool bos_by_default, bool space_by_default) {
   auto bos = file.GetBoolOr("tokenizer.ggml.add_bos_token", bos_by_default);
   if (!bos) return std::unexpected(bos.error());
   auto eos = file.GetBoolOr("tokenizer.ggml.add_eos_token", false);
@@ -71,7 +71,7 @@ Result<Flags> LoadFlags(const Gguf& file, bool bos_by_default, bool space_by_def
 
 // What a byte-level family does where the file doesn't say. An unknown family is refused when the
 // encoder is made.
-Result<bool> AddsBosByDefault(const Gguf& file, std::string_view model) {
+Result<bool> AddsBosByDefault(const ModelFile& file, std::string_view model) {
   if (model != "gpt2") return true;
   auto name = file.GetStringOr("tokenizer.ggml.pre", "default");
   if (!name) return std::unexpected(name.error());
@@ -105,7 +105,7 @@ Status Tokenizer::Impl::EncodeStretches(std::string_view text, const TokenMatche
   return {};
 }
 
-Result<Tokenizer> Tokenizer::FromGguf(const Gguf& file) {
+Result<Tokenizer> Tokenizer::FromModel(const ModelFile& file) {
   auto model = file.GetString("tokenizer.ggml.model");
   if (!model) return std::unexpected(model.error());
   const bool sentence_piece = *model == "llama";

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 
 namespace folio {
 
@@ -27,7 +27,7 @@ enum class SpecialTokens { kAsText, kParse };
 
 class Tokenizer {
  public:
-  static Result<Tokenizer> FromGguf(const Gguf& file);
+  static Result<Tokenizer> FromModel(const ModelFile& file);
   // From a Hugging Face tokenizer.json's text.
   static Result<Tokenizer> FromJson(std::string_view json, const std::string& name);
   ~Tokenizer();

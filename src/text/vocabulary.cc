@@ -14,14 +14,14 @@ namespace {
 constexpr std::size_t kMostTokens = std::size_t{1} << 22;  // sixteen times the largest known
 constexpr std::size_t kLongestToken = std::size_t{1} << 16;
 
-std::unexpected<Error> BadCount(const Gguf& file, std::string_view key, std::size_t count,
+std::unexpected<Error> BadCount(const ModelFile& file, std::string_view key, std::size_t count,
                                 std::size_t tokens) {
   return InputError(file.path(), std::string(key),
                     "has " + std::to_string(count) + " entries for " + std::to_string(tokens) +
                         " tokens (tokenizer.ggml.tokens)");
 }
 
-Result<TokenKind> ToKind(const Gguf& file, std::size_t id, std::int64_t type,
+Result<TokenKind> ToKind(const ModelFile& file, std::size_t id, std::int64_t type,
                          std::string_view spelling) {
   switch (type) {
     case 0:  // undefined: old writers
@@ -42,7 +42,7 @@ Result<TokenKind> ToKind(const Gguf& file, std::size_t id, std::int64_t type,
   }
 }
 
-Status LoadSpellings(const Gguf& file, Vocabulary& vocabulary) {
+Status LoadSpellings(const ModelFile& file, Vocabulary& vocabulary) {
   constexpr std::string_view kKey = "tokenizer.ggml.tokens";
   auto tokens = file.GetStrings(kKey);
   if (!tokens) return std::unexpected(tokens.error());
@@ -67,7 +67,7 @@ Status LoadSpellings(const Gguf& file, Vocabulary& vocabulary) {
   return {};
 }
 
-Status LoadKinds(const Gguf& file, Vocabulary& vocabulary) {
+Status LoadKinds(const ModelFile& file, Vocabulary& vocabulary) {
   constexpr std::string_view kKey = "tokenizer.ggml.token_type";
   const std::size_t count = vocabulary.spellings.size();
   if (file.Find(kKey) == nullptr) {
@@ -86,7 +86,7 @@ Status LoadKinds(const Gguf& file, Vocabulary& vocabulary) {
   return {};
 }
 
-Status LoadScores(const Gguf& file, Vocabulary& vocabulary) {
+Status LoadScores(const ModelFile& file, Vocabulary& vocabulary) {
   constexpr std::string_view kKey = "tokenizer.ggml.scores";
   auto scores = file.GetFloats(kKey);
   if (!scores) return std::unexpected(scores.error());
@@ -104,7 +104,7 @@ Status LoadScores(const Gguf& file, Vocabulary& vocabulary) {
 }
 
 // The id under `key`, or -1 where the file has none.
-Result<TokenId> LoadId(const Gguf& file, std::string_view key, const Vocabulary& vocabulary) {
+Result<TokenId> LoadId(const ModelFile& file, std::string_view key, const Vocabulary& vocabulary) {
   if (file.Find(key) == nullptr) return -1;
   auto id = file.GetUint(key);
   if (!id) return std::unexpected(id.error());
@@ -163,7 +163,7 @@ void FindEndTokens(const std::vector<TokenId>& more, Vocabulary& vocabulary) {
   if (!harmony) AddOnce(end, vocabulary.end_tokens);
 }
 
-Result<Vocabulary> LoadVocabulary(const Gguf& file, bool needs_scores) {
+Result<Vocabulary> LoadVocabulary(const ModelFile& file, bool needs_scores) {
   Vocabulary vocabulary;
   if (auto ok = LoadSpellings(file, vocabulary); !ok) return std::unexpected(ok.error());
   if (auto ok = LoadKinds(file, vocabulary); !ok) return std::unexpected(ok.error());

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "text/tokenizer.h"
 
 namespace folio {
@@ -56,7 +56,7 @@ struct Vocabulary {
 };
 
 // tokenizer.ggml.tokens, token_type, scores where `needs_scores`, and the special ids.
-Result<Vocabulary> LoadVocabulary(const Gguf& file, bool needs_scores);
+Result<Vocabulary> LoadVocabulary(const ModelFile& file, bool needs_scores);
 
 // Whether a spelling looks like a control token's.
 bool LooksLikeControl(std::string_view spelling);

@@ -16,7 +16,7 @@ void Require(bool holds) {
 }
 
 // Unpacks the tensor's first and last block, which reads its first and last bytes.
-void TouchTensor(const folio::GgufTensor& tensor, std::span<const std::byte> file) {
+void TouchTensor(const folio::ModelTensor& tensor, std::span<const std::byte> file) {
   Require(tensor.data.size() == tensor.bytes);
   Require(tensor.offset <= file.size() && tensor.bytes <= file.size() - tensor.offset);
   Require(tensor.data.data() == file.data() + tensor.offset);
@@ -29,7 +29,7 @@ void TouchTensor(const folio::GgufTensor& tensor, std::span<const std::byte> fil
 }
 
 // Asks for a key as every type there is: the right one answers, the others are errors.
-void AskForKey(const folio::Gguf& gguf, std::string_view key) {
+void AskForKey(const folio::ModelFile& gguf, std::string_view key) {
   const int answers = gguf.GetUint(key).has_value() + gguf.GetFloat(key).has_value() +
                       gguf.GetBool(key).has_value() + gguf.GetString(key).has_value() +
                       gguf.GetStrings(key).has_value() + gguf.GetInts(key).has_value() +
@@ -41,14 +41,14 @@ void AskForKey(const folio::Gguf& gguf, std::string_view key) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
-  const auto gguf = folio::Gguf::Parse("fuzz.gguf", bytes);
+  const auto gguf = folio::ParseGguf("fuzz.gguf", bytes);
   if (!gguf.has_value()) {
     Require(gguf.error().kind == folio::ErrorKind::kInput);
     Require(!gguf.error().where.empty() && !gguf.error().why.empty());
     Require(gguf.error().Message().find('\n') == std::string_view::npos);
     return 0;
   }
-  for (const folio::GgufTensor& tensor : gguf->tensors()) {
+  for (const folio::ModelTensor& tensor : gguf->tensors()) {
     Require(gguf->FindTensor(tensor.name) == &tensor);
     TouchTensor(tensor, bytes);
   }

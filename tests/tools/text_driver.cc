@@ -20,7 +20,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "formats/gguf.h"
+#include "formats/open_model.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -71,9 +71,9 @@ folio::Result<folio::Tokenizer> Load(const std::string& path) {
     const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     return folio::Tokenizer::FromJson(text, path);
   }
-  const auto file = folio::Gguf::Open(path);
+  const auto file = folio::OpenModelFile(path);
   if (!file) return std::unexpected(file.error());
-  return folio::Tokenizer::FromGguf(*file);
+  return folio::Tokenizer::FromModel(*file);
 }
 
 class Templates {

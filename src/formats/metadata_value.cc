@@ -1,4 +1,4 @@
-#include "formats/gguf_value.h"
+#include "formats/metadata_value.h"
 
 #include <cstddef>
 #include <sstream>
@@ -76,6 +76,8 @@ std::string QuotedExcerpt(std::string_view text) {
          (end < text.size() ? "..." : "");
 }
 
-std::string DescribeGgufValue(const GgufValue& value) { return std::visit(Describe{}, value); }
+std::string DescribeMetadataValue(const MetadataValue& value) {
+  return std::visit(Describe{}, value);
+}
 
 }  // namespace folio
