@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "kernels/attention_tile.h"
+#include "kernels/values_of_keys.h"
 
 namespace folio {
 namespace {
@@ -75,6 +76,11 @@ Splits SplitsOf(const AttentionSequence& sequence, std::int64_t window) {
   return {.first = first, .count = last - first + 1};
 }
 
+// Bytes of a V tile made of a latent K tile; 0 where values are stored.
+std::size_t LatentTileBytes(const KvView& kv) {
+  return kv.latent_dim == 0 ? 0 : Aligned(KvTileBytes(kv.type, kv.latent_dim));
+}
+
 Plan MakePlan(const KvView& kv, const AttentionParams& params,
               std::span<const AttentionSequence> sequences) {
   Plan plan;
@@ -94,9 +100,9 @@ Plan MakePlan(const KvView& kv, const AttentionParams& params,
   const auto floats = [](std::int64_t count) {
     return Aligned(static_cast<std::size_t>(count) * sizeof(float));
   };
-  plan.part_bytes = 2 * floats(lanes) + floats(plan.rows * kv.head_dim);
+  plan.part_bytes = 2 * floats(lanes) + floats(plan.rows * kv.value_dim());
   plan.scratch_bytes = 2 * plan.part_bytes + floats(plan.rows * kv.head_dim) +
-                       floats(lanes * kAttentionTile) + floats(lanes * 2);
+                       floats(lanes * kAttentionTile) + floats(lanes * 2) + 2 * LatentTileBytes(kv);
   return plan;
 }
 
@@ -109,6 +115,7 @@ class Carver {
     at_ += Aligned(static_cast<std::size_t>(count) * sizeof(float));
     return piece;
   }
+  std::byte* Rest() const { return at_; }
 
  private:
   std::byte* at_;
@@ -206,22 +213,24 @@ class Call {
     rows.rows = static_cast<int>(unit.positions * plan_.group);
     rows.group = static_cast<int>(plan_.group);
     rows.head_dim = kv_.head_dim;
+    rows.value_dim = kv_.value_dim();
     rows.scale = params_.scale;
     rows.softcap = params_.softcap;
     rows.first_position = unit.first_position;
     rows.m = state.Floats(lanes);
     rows.l = state.Floats(lanes);
-    rows.o = state.Floats(plan_.rows * kv_.head_dim);
+    rows.o = state.Floats(plan_.rows * kv_.value_dim());
     return rows;
   }
 
-  // Gives `rows` the thread's q, p and scratch.
+  // Gives `rows` the thread's q, p, scratch and values.
   void Borrow(int thread, AttentionRows* rows) const {
     const std::int64_t lanes = RoundUp(plan_.rows, 16);
     Carver carver(Scratch(thread) + 2 * plan_.part_bytes);
     rows->q = carver.Floats(plan_.rows * kv_.head_dim);
     rows->p = carver.Floats(lanes * kAttentionTile);
     rows->scratch = carver.Floats(lanes * 2);
+    rows->values = carver.Rest();
   }
 
   std::byte* Scratch(int thread) const {
@@ -235,27 +244,27 @@ class Call {
   static void Clear(const AttentionRows& rows) {
     std::fill_n(rows.m, RoundUp(rows.rows, 16), -std::numeric_limits<float>::infinity());
     std::fill_n(rows.l, RoundUp(rows.rows, 16), 0.0F);
-    std::fill_n(rows.o, static_cast<std::int64_t>(rows.rows) * rows.head_dim, 0.0F);
+    std::fill_n(rows.o, static_cast<std::int64_t>(rows.rows) * rows.value_dim, 0.0F);
   }
 
-  // q and out are [row][query head][head_dim]: a KV head's group is contiguous in a row.
-  std::int64_t OffsetOf(const Unit& unit, std::int64_t i) const {
-    return ((unit.row + i) * params_.query_heads + unit.head * plan_.group) * kv_.head_dim;
+  // q and out are [row][query head][dim]: a KV head's group is contiguous in a row.
+  std::int64_t OffsetOf(const Unit& unit, std::int64_t i, std::int64_t dim) const {
+    return ((unit.row + i) * params_.query_heads + unit.head * plan_.group) * dim;
   }
 
   void LoadQueries(const Unit& unit, const AttentionRows& rows) const {
     const std::int64_t width = plan_.group * kv_.head_dim;
     for (std::int64_t i = 0; i < unit.positions; ++i) {
-      kernels_.load_queries(kv_.type == KvType::kBf16, q_ + OffsetOf(unit, i), width,
+      kernels_.load_queries(kv_.type == KvType::kBf16, q_ + OffsetOf(unit, i, kv_.head_dim), width,
                             rows.q + i * width);
     }
   }
 
   void Finish(const Unit& unit, AttentionRows rows) const {
-    const std::int64_t width = plan_.group * kv_.head_dim;
+    const std::int64_t width = plan_.group * kv_.value_dim();
     rows.rows = rows.group;
     for (std::int64_t i = 0; i < unit.positions; ++i) {
-      kernels_.finish(rows, out_ + OffsetOf(unit, i));
+      kernels_.finish(rows, out_ + OffsetOf(unit, i, kv_.value_dim()));
       rows.l += rows.group;
       rows.o += width;
     }
@@ -287,7 +296,7 @@ class Call {
       const std::int64_t start = position + half * kKvTileTokens;
       if (start > last_seen || start + kKvTileTokens <= first_seen) continue;
       tile.k[half] = KeyTile(unit, start / kKvTileTokens);
-      tile.v[half] = tile.k[half] + kv_.v_offset;
+      if (kv_.latent_dim == 0) tile.v[half] = tile.k[half] + kv_.v_offset;
     }
     return tile;
   }
@@ -313,8 +322,19 @@ class Call {
         tile.k_ahead[half] = Ahead(tile.k[half], next.k[half]);
         tile.v_ahead[half] = Ahead(tile.v[half], next.v[half]);
       }
+      if (kv_.latent_dim != 0) MakeValues(rows, &tile);
       kernels_.tile_step(kv_.type, rows, tile);
       tile = next;
+    }
+  }
+
+  // The V tiles of latent keys, which lie in the thread's scratch until the next tile.
+  void MakeValues(const AttentionRows& rows, AttentionTile* tile) const {
+    for (int half = 0; half < 2; ++half) {
+      if (tile->k[half] == nullptr) continue;
+      std::byte* values = rows.values + static_cast<std::size_t>(half) * LatentTileBytes(kv_);
+      ValuesOfKeys(kv_.type, tile->k[half], kv_.head_dim, kv_.latent_dim, values);
+      tile->v[half] = values;
     }
   }
 

@@ -34,8 +34,13 @@ struct KvView {
   std::int64_t v_offset = 0;      // bytes from a head's first K tile to its first V tile
   int block_size = 16;            // tokens, a multiple of 16
   int kv_heads = 0;
-  int head_dim = 0;  // of keys and of values; a multiple of 32
+  int head_dim = 0;  // of keys and, where latent_dim is 0, of values; a multiple of 32
+  // Not 0: a token's value is the first latent_dim elements (a multiple of 32) of its key, and only
+  // keys are stored: the latent vectors of MLA (DeepSeek-AI 2024, "DeepSeek-V2", section 2.1.2).
+  int latent_dim = 0;
   KvType type = KvType::kBf16;
+
+  int value_dim() const { return latent_dim == 0 ? head_dim : latent_dim; }
 };
 
 // Bytes of one K tile, or one V tile, of 16 tokens.
@@ -57,7 +62,8 @@ struct AttentionSequence {
 
 // Stores keys and values k, v [all rows, kv_heads, head_dim] (already rotated) of every sequence's
 // rows in their blocks, leading stored_rows left out. Writing the first token of a 16-token V tile
-// zeroes the rest of that tile, so that no stale value is ever read.
+// zeroes the rest of that tile, so that no stale value is ever read; of latent vectors that of a K
+// tile, and v is not read.
 void StoreKv(Isa isa, const KvView& kv, std::span<const AttentionSequence> sequences,
              const float* k, const float* v, ThreadPool& pool);
 
@@ -76,9 +82,9 @@ struct AttentionParams {
 std::size_t AttentionWorkspaceBytes(const KvView& kv, const AttentionParams& params,
                                     std::span<const AttentionSequence> sequences, int threads);
 
-// out[row][query_head][head_dim] = softmax(softcap(scale * q.K^T) + causal and window mask) V, for
-// q of the same shape. The keys of the rows themselves must have been stored. `workspace` is
-// 64-byte aligned.
+// out[row][query_head][value_dim] = softmax(softcap(scale * q.K^T) + causal and window mask) V, for
+// q [rows, query_heads, head_dim]. The keys of the rows themselves must have been stored.
+// `workspace` is 64-byte aligned.
 void Attention(Isa isa, const KvView& kv, const AttentionParams& params,
                std::span<const AttentionSequence> sequences, const float* q, float* out,
                std::span<std::byte> workspace, ThreadPool& pool);

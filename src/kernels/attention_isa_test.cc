@@ -71,6 +71,35 @@ TEST_P(AttentionIsaTest, EqualsScalarWithSoftcapAndSinks) {
   }
 }
 
+// Read as values, latent vectors give what the same vectors stored as values give.
+TEST_P(AttentionIsaTest, LatentVectorsAreKeysAndValues) {
+  ThreadPool one(1);
+  ThreadPool two(2);
+  for (const int group : {1, 3, 16, 80}) {
+    const AttentionShape shape{.type = GetParam(),
+                               .head_dim = 96,
+                               .kv_heads = 1,
+                               .group = group,
+                               .length = group > 16 ? 40 : 550,
+                               .latent_dim = 64};
+    const std::vector<std::int64_t> chunks = {shape.length - 9, 8, 1};
+    AttentionShape apart = shape;
+    apart.latent_dim = 0;
+    TestCache stored(apart, 9);
+    stored.SetValuesToKeys();
+    const std::vector<float> wide = stored.Forward(AllIsas().back(), chunks, two);
+    std::vector<float> expected;  // of every head the first latent_dim elements
+    for (std::size_t head = 0; head < wide.size(); head += 96)
+      expected.insert(expected.end(), wide.begin() + static_cast<std::ptrdiff_t>(head),
+                      wide.begin() + static_cast<std::ptrdiff_t>(head) + 64);
+    for (const Isa isa : AllIsas()) {
+      TestCache cache(shape, 9);
+      ASSERT_TRUE(SameBits(expected, cache.Forward(isa, chunks, isa == Isa::kScalar ? two : one)))
+          << IsaName(isa) << " group " << group;
+    }
+  }
+}
+
 TEST_P(AttentionIsaTest, EqualsScalarForEveryLength) {
   ThreadPool pool(1);
   AttentionShape shape{

@@ -24,7 +24,8 @@ Exact ExactAttention(const TestCache& cache, const AttentionShape& shape, std::i
   const std::int64_t first =
       shape.window == 0 ? 0 : std::max<std::int64_t>(0, position - shape.window + 1);
   Exact exact;
-  exact.out.assign(static_cast<std::size_t>(head_dim), 0.0);
+  const int value_dim = cache.view().value_dim();
+  exact.out.assign(static_cast<std::size_t>(value_dim), 0.0);
   std::vector<double> scores;
   double largest = -INFINITY;
   for (std::int64_t key = first; key <= position; ++key) {
@@ -44,8 +45,9 @@ Exact ExactAttention(const TestCache& cache, const AttentionShape& shape, std::i
   double sum = shape.sinks ? std::exp(cache.params().sinks[query_head] - largest) : 0.0;
   for (double& score : scores) sum += score = std::exp(score - largest);
   for (std::int64_t key = first; key <= position; ++key) {
-    const float* v = cache.v().data() + key * cache.kv_width() + kv_head * head_dim;
-    for (int d = 0; d < head_dim; ++d) {
+    const std::vector<float>& values = shape.latent_dim == 0 ? cache.v() : cache.k();
+    const float* v = values.data() + key * cache.kv_width() + kv_head * head_dim;
+    for (int d = 0; d < value_dim; ++d) {
       exact.out[static_cast<std::size_t>(d)] +=
           scores[static_cast<std::size_t>(key - first)] / sum * v[d];
       exact.largest_value = std::max(exact.largest_value, std::fabs(static_cast<double>(v[d])));
@@ -105,7 +107,15 @@ TEST_P(ReferenceTest, EqualsNaiveSoftmaxAttentionWithinRounding) {
         AttentionShape{.head_dim = 32, .kv_heads = 1, .group = 1, .window = 520, .length = 1060},
         AttentionShape{.head_dim = 64, .length = 70, .softcap = 2.5F},
         AttentionShape{.head_dim = 64, .window = 20, .length = 600, .softcap = 1.5F, .sinks = true},
-        AttentionShape{.head_dim = 32, .length = 70, .sinks = true}}) {
+        AttentionShape{.head_dim = 32, .length = 70, .sinks = true},
+        AttentionShape{.head_dim = 96, .kv_heads = 1, .length = 70, .latent_dim = 64},
+        AttentionShape{.head_dim = 64,
+                       .kv_heads = 1,
+                       .group = 2,
+                       .block_size = 32,
+                       .window = 20,
+                       .length = 600,
+                       .latent_dim = 32}}) {
     AttentionShape typed = shape;
     typed.type = GetParam();
     TestCache cache(typed, 7);
@@ -115,9 +125,10 @@ TEST_P(ReferenceTest, EqualsNaiveSoftmaxAttentionWithinRounding) {
       for (int head = 0; head < typed.kv_heads * typed.group; ++head) {
         const Exact exact = ExactAttention(cache, typed, position, head);
         const double tolerance = Tolerance(exact, typed.type);
-        for (int d = 0; d < typed.head_dim; ++d) {
+        const int value_dim = cache.view().value_dim();
+        for (int d = 0; d < value_dim; ++d) {
           const float value =
-              out[static_cast<std::size_t>(position * cache.q_width() + head * typed.head_dim + d)];
+              out[static_cast<std::size_t>(position * cache.out_width() + head * value_dim + d)];
           const double difference = std::fabs(value - exact.out[static_cast<std::size_t>(d)]);
           ASSERT_LE(difference, tolerance) << "position " << position << " head " << head << " d "
                                            << d << " of head_dim " << typed.head_dim;

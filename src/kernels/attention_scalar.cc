@@ -42,20 +42,20 @@ float KeyAt(KvType type, const std::byte* tile, int head_dim, int t, int d) {
 }
 
 // Element d of token t of a V tile.
-float ValueAt(KvType type, const std::byte* tile, int head_dim, int t, int d) {
+float ValueAt(KvType type, const std::byte* tile, int value_dim, int t, int d) {
   switch (type) {
     case KvType::kBf16:
-      return Bf16ToFloat(Load<std::uint16_t>(tile, (t / 2 * head_dim + d) * 2 + t % 2));
+      return Bf16ToFloat(Load<std::uint16_t>(tile, (t / 2 * value_dim + d) * 2 + t % 2));
     case KvType::kF16:
-      return HalfToFloat(Load<std::uint16_t>(tile, t * head_dim + d));
+      return HalfToFloat(Load<std::uint16_t>(tile, t * value_dim + d));
     case KvType::kF32:
-      return Load<float>(tile, t * head_dim + d);
+      return Load<float>(tile, t * value_dim + d);
     case KvType::kQ8_0:
       break;
   }
-  const float scale = HalfToFloat(Load<std::uint16_t>(tile, t * (head_dim / 32) + d / 32));
-  const std::byte* quants = tile + head_dim;
-  return static_cast<float>(Load<std::int8_t>(quants, t * head_dim + d)) * scale;
+  const float scale = HalfToFloat(Load<std::uint16_t>(tile, t * (value_dim / 32) + d / 32));
+  const std::byte* quants = tile + value_dim;
+  return static_cast<float>(Load<std::int8_t>(quants, t * value_dim + d)) * scale;
 }
 
 float Score(KvType type, const float* q, const std::byte* tile, int head_dim, int t) {
@@ -83,15 +83,15 @@ float CappedScore(KvType type, const AttentionRows& rows, const float* q, const 
 }
 
 // o = o * correction + sum over the tile of p[t] * v[t], for element d.
-float Weighted(KvType type, const AttentionTile& tile, const float* p, int head_dim, int d, float o,
-               float correction) {
+float Weighted(KvType type, const AttentionTile& tile, const float* p, int value_dim, int d,
+               float o, float correction) {
   float even = 0.0F;
   float odd = 0.0F;
   float chain = o * correction;
   for (int t = 0; t < kTile; ++t) {
     const std::byte* half = tile.v[t / kHalf];
     if (half == nullptr) continue;
-    const float v = ValueAt(type, half, head_dim, t % kHalf, d);
+    const float v = ValueAt(type, half, value_dim, t % kHalf, d);
     if (type != KvType::kBf16) {
       chain = std::fma(p[t], v, chain);
     } else if (t % 2 == 0) {
@@ -116,7 +116,7 @@ void StepRow(KvType type, const AttentionRows& rows, const AttentionTile& tile, 
   const int head_dim = rows.head_dim;
   const float* q = rows.q + static_cast<std::int64_t>(row) * head_dim;
   float* p = rows.p + static_cast<std::int64_t>(row) * kTile;
-  float* o = rows.o + static_cast<std::int64_t>(row) * head_dim;
+  float* o = rows.o + static_cast<std::int64_t>(row) * rows.value_dim;
   const std::int64_t position = rows.first_position + row / rows.group;
   float m = rows.m[row];
   for (int t = 0; t < kTile; ++t) {
@@ -132,8 +132,8 @@ void StepRow(KvType type, const AttentionRows& rows, const AttentionTile& tile, 
   const float correction = Exp(rows.m[row] - m);
   rows.m[row] = m;
   rows.l[row] = rows.l[row] * correction + TreeSum(p);
-  for (int d = 0; d < head_dim; ++d) {
-    o[d] = Weighted(type, tile, p, head_dim, d, o[d], correction);
+  for (int d = 0; d < rows.value_dim; ++d) {
+    o[d] = Weighted(type, tile, p, rows.value_dim, d, o[d], correction);
   }
 }
 
@@ -146,15 +146,15 @@ void LoadQueriesScalar(bool round, const float* q, std::int64_t n, float* out) {
 }
 
 void MergeScalar(const AttentionRows& part, const AttentionRows& total) {
-  const int head_dim = part.head_dim;
+  const int value_dim = part.value_dim;
   for (int row = 0; row < part.rows; ++row) {
     if (part.m[row] == kMinusInfinity) continue;
-    const float* o_part = part.o + static_cast<std::int64_t>(row) * head_dim;
-    float* o_total = total.o + static_cast<std::int64_t>(row) * head_dim;
+    const float* o_part = part.o + static_cast<std::int64_t>(row) * value_dim;
+    float* o_total = total.o + static_cast<std::int64_t>(row) * value_dim;
     if (total.m[row] == kMinusInfinity) {
       total.m[row] = part.m[row];
       total.l[row] = part.l[row];
-      std::copy_n(o_part, head_dim, o_total);
+      std::copy_n(o_part, value_dim, o_total);
       continue;
     }
     const float m = std::max(total.m[row], part.m[row]);
@@ -162,15 +162,15 @@ void MergeScalar(const AttentionRows& part, const AttentionRows& total) {
     const float b = Exp(part.m[row] - m);
     total.m[row] = m;
     total.l[row] = std::fma(part.l[row], b, total.l[row] * a);
-    for (int d = 0; d < head_dim; ++d) o_total[d] = std::fma(o_part[d], b, o_total[d] * a);
+    for (int d = 0; d < value_dim; ++d) o_total[d] = std::fma(o_part[d], b, o_total[d] * a);
   }
 }
 
 void FinishScalar(const AttentionRows& rows, float* out) {
   for (int row = 0; row < rows.rows; ++row) {
     const float inverse = 1.0F / rows.l[row];
-    const std::int64_t start = static_cast<std::int64_t>(row) * rows.head_dim;
-    for (int d = 0; d < rows.head_dim; ++d) {
+    const std::int64_t start = static_cast<std::int64_t>(row) * rows.value_dim;
+    for (int d = 0; d < rows.value_dim; ++d) {
       out[start + d] = std::fma(rows.o[start + d], inverse, 0.0F);
     }
   }

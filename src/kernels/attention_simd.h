@@ -275,7 +275,7 @@ class AttentionSimd {
   template <bool kFirstBlock, int R>
   static void OutputsBf16(const AttentionRows& rows, const AttentionTile& tile, int row,
                           std::int64_t d) {
-    const std::int64_t head_dim = rows.head_dim;
+    const std::int64_t value_dim = rows.value_dim;
     Float even[R][2];
     Float odd[R][2];
 #pragma GCC unroll 8
@@ -286,7 +286,7 @@ class AttentionSimd {
       if (tile.v[half] == nullptr) continue;
       const float* p = rows.p + row * kTile + half * kHalf;
       const std::byte* v = tile.v[half] + d * 4;
-      for (int t = 0; t < kHalf; t += 2, v += head_dim * 4) {
+      for (int t = 0; t < kHalf; t += 2, v += value_dim * 4) {
         Float v_even[2];
         Float v_odd[2];
 #pragma GCC unroll 2
@@ -310,7 +310,7 @@ class AttentionSimd {
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-      float* o = rows.o + (row + r) * head_dim + d;
+      float* o = rows.o + (row + r) * value_dim + d;
       const Float correction = V::Set(rows.scratch[row + r]);
 #pragma GCC unroll 2
       for (int g = 0; g < 2; ++g) {
@@ -323,15 +323,15 @@ class AttentionSimd {
   template <KvType kType, bool kFirstBlock, int R>
   static void OutputsF32(const AttentionRows& rows, const AttentionTile& tile, int row,
                          std::int64_t d) {
-    const std::int64_t head_dim = rows.head_dim;
-    float* o = rows.o + row * head_dim + d;
+    const std::int64_t value_dim = rows.value_dim;
+    float* o = rows.o + row * value_dim + d;
     Float chain[R][2];
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const Float correction = V::Set(rows.scratch[row + r]);
 #pragma GCC unroll 2
       for (int g = 0; g < 2; ++g) {
-        chain[r][g] = V::Mul(V::Load(o + r * head_dim + g * kLanes), correction);
+        chain[r][g] = V::Mul(V::Load(o + r * value_dim + g * kLanes), correction);
       }
     }
     for (int half = 0; half < 2; ++half) {
@@ -339,11 +339,11 @@ class AttentionSimd {
       const float* p = rows.p + row * kTile + half * kHalf;
       for (int t = 0; t < kHalf; ++t) {
         Float v[2];
-        const Float scale = ValueScale<kType>(tile.v[half], t * (head_dim / 32) + d / 32);
+        const Float scale = ValueScale<kType>(tile.v[half], t * (value_dim / 32) + d / 32);
 #pragma GCC unroll 2
         for (int g = 0; g < 2; ++g) {
-          v[g] = Elements<kType, kFirstBlock>(tile.v[half], tile.v_ahead[half], head_dim,
-                                              t * head_dim + d + g * kLanes, scale);
+          v[g] = Elements<kType, kFirstBlock>(tile.v[half], tile.v_ahead[half], value_dim,
+                                              t * value_dim + d + g * kLanes, scale);
         }
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
@@ -356,13 +356,13 @@ class AttentionSimd {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 2
-      for (int g = 0; g < 2; ++g) V::Store(o + r * head_dim + g * kLanes, chain[r][g]);
+      for (int g = 0; g < 2; ++g) V::Store(o + r * value_dim + g * kLanes, chain[r][g]);
     }
   }
 
   template <KvType kType>
   static void Outputs(const AttentionRows& rows, const AttentionTile& tile) {
-    for (std::int64_t d = 0; d < rows.head_dim; d += kColumns) {
+    for (std::int64_t d = 0; d < rows.value_dim; d += kColumns) {
       if constexpr (kType == KvType::kBf16) {
         ForRowBlocks<V::kRows>(tile.row_begin, tile.row_end, [&]<bool kFirstBlock, int R>(int row) {
           OutputsBf16<kFirstBlock, R>(rows, tile, row, d);
@@ -378,11 +378,11 @@ class AttentionSimd {
 
   // ---- Stored elements of the f32 definition ----
 
-  // kLanes elements from `index` on; q8_0's quants follow head_dim bytes of scales.
+  // kLanes elements from `index` on; q8_0's quants follow `dim` (the head's) bytes of scales.
   template <KvType kType, bool kFirstBlock>
-  static Float Elements(const std::byte* tile, std::int64_t ahead, std::int64_t head_dim,
+  static Float Elements(const std::byte* tile, std::int64_t ahead, std::int64_t dim,
                         std::int64_t index, Float scale) {
-    const std::byte* at = kType == KvType::kQ8_0  ? tile + head_dim + index
+    const std::byte* at = kType == KvType::kQ8_0  ? tile + dim + index
                           : kType == KvType::kF16 ? tile + index * 2
                                                   : tile + index * 4;
     Prefetch<kFirstBlock>(at + ahead);
@@ -439,15 +439,15 @@ class AttentionSimd {
   static float Exp1(float x) { return V::Lane0(ExpBelow<V>(V::Set(x))); }
 
   static void Merge(const AttentionRows& part, const AttentionRows& total) {
-    const std::int64_t head_dim = part.head_dim;
+    const std::int64_t value_dim = part.value_dim;
     for (int row = 0; row < part.rows; ++row) {
       if (part.m[row] == kMinusInfinity) continue;
-      const float* o_part = part.o + row * head_dim;
-      float* o_total = total.o + row * head_dim;
+      const float* o_part = part.o + row * value_dim;
+      float* o_total = total.o + row * value_dim;
       if (total.m[row] == kMinusInfinity) {
         total.m[row] = part.m[row];
         total.l[row] = part.l[row];
-        for (std::int64_t d = 0; d < head_dim; ++d) o_total[d] = o_part[d];
+        for (std::int64_t d = 0; d < value_dim; ++d) o_total[d] = o_part[d];
         continue;
       }
       const float m = total.m[row] > part.m[row] ? total.m[row] : part.m[row];
@@ -455,7 +455,7 @@ class AttentionSimd {
       const Float b = V::Set(Exp1(part.m[row] - m));
       total.m[row] = m;
       total.l[row] = V::Lane0(V::Fma(V::Set(part.l[row]), b, V::Mul(V::Set(total.l[row]), a)));
-      for (std::int64_t d = 0; d < head_dim; d += kLanes) {
+      for (std::int64_t d = 0; d < value_dim; d += kLanes) {
         const Float scaled = V::Mul(V::Load(o_total + d), a);
         V::Store(o_total + d, V::Fma(V::Load(o_part + d), b, scaled));
       }
@@ -463,12 +463,12 @@ class AttentionSimd {
   }
 
   static void Finish(const AttentionRows& rows, float* out) {
-    const std::int64_t head_dim = rows.head_dim;
+    const std::int64_t value_dim = rows.value_dim;
     for (int row = 0; row < rows.rows; ++row) {
       const Float inverse = V::Set(1.0F / rows.l[row]);
-      for (std::int64_t d = 0; d < head_dim; d += kLanes) {
-        V::Store(out + row * head_dim + d,
-                 V::Fma(V::Load(rows.o + row * head_dim + d), inverse, V::Zero()));
+      for (std::int64_t d = 0; d < value_dim; d += kLanes) {
+        V::Store(out + row * value_dim + d,
+                 V::Fma(V::Load(rows.o + row * value_dim + d), inverse, V::Zero()));
       }
     }
   }

@@ -26,6 +26,7 @@ struct AttentionShape {
   std::int64_t length = 64;  // of the sequence
   float softcap = 0.0F;
   bool sinks = false;
+  int latent_dim = 0;  // not 0: values are the keys' first elements
 };
 
 class TestCache {
@@ -38,7 +39,8 @@ class TestCache {
     view_.head_dim = shape.head_dim;
     view_.type = shape.type;
     view_.v_offset = tiles * tile;
-    view_.head_stride = 2 * tiles * tile;
+    view_.head_stride = (shape.latent_dim == 0 ? 2 : 1) * tiles * tile;
+    view_.latent_dim = shape.latent_dim;
     view_.layer_offset = 64;
     view_.block_stride = view_.layer_offset + shape.kv_heads * view_.head_stride + 64;
     const std::int64_t blocks = (shape.length + shape.block_size - 1) / shape.block_size;
@@ -65,6 +67,9 @@ class TestCache {
   std::int64_t q_width() const {
     return static_cast<std::int64_t>(shape_.kv_heads) * shape_.group * shape_.head_dim;
   }
+  std::int64_t out_width() const {
+    return static_cast<std::int64_t>(shape_.kv_heads) * shape_.group * view_.value_dim();
+  }
   std::int64_t kv_width() const {
     return static_cast<std::int64_t>(shape_.kv_heads) * shape_.head_dim;
   }
@@ -76,6 +81,8 @@ class TestCache {
   const std::vector<float>& k() const { return k_; }
   const std::vector<float>& v() const { return v_; }
 
+  void SetValuesToKeys() { v_ = k_; }
+
   AttentionSequence Sequence(std::int64_t first, std::int64_t rows) const {
     return {.block_table = table_.data(), .first_position = first, .first_row = 0, .rows = rows};
   }
@@ -83,7 +90,7 @@ class TestCache {
   void StoreRows(Isa isa, std::int64_t first, std::int64_t rows, ThreadPool& pool) {
     const AttentionSequence sequence = Sequence(first, rows);
     StoreKv(isa, view_, {&sequence, 1}, k_.data() + first * kv_width(),
-            v_.data() + first * kv_width(), pool);
+            shape_.latent_dim == 0 ? v_.data() + first * kv_width() : nullptr, pool);
   }
 
   // The outputs of rows [first, first + rows), whose keys have been stored.
@@ -92,7 +99,7 @@ class TestCache {
     const AttentionSequence sequence = Sequence(first, rows);
     const std::span<const AttentionSequence> sequences(&sequence, 1);
     const AttentionParams attention = params();
-    std::vector<float> out(static_cast<std::size_t>(rows * q_width()), NAN);
+    std::vector<float> out(static_cast<std::size_t>(rows * out_width()), NAN);
     std::vector<std::byte> workspace(
         AttentionWorkspaceBytes(view_, attention, sequences, pool.size()) + 64, std::byte{0xff});
     const std::size_t skew = reinterpret_cast<std::uintptr_t>(workspace.data()) % 64;

@@ -17,15 +17,17 @@ struct AttentionRows {
   int rows = 0;
   int group = 0;
   int head_dim = 0;
+  int value_dim = 0;
   float scale = 0.0F;
   float softcap = 0.0F;  // of the scaled scores; 0 = none
   std::int64_t first_position = 0;
   float* q = nullptr;  // [rows, head_dim]; for bf16 already rounded
   float* p = nullptr;  // [rows rounded up to 16, 32]: scores, then weights, of the tile at hand
-  float* scratch = nullptr;  // [rows rounded up to 16] x 2
-  float* m = nullptr;        // [rows rounded up to 16]: largest score so far; -inf: no key seen
-  float* l = nullptr;        // [rows rounded up to 16]: sum of weights
-  float* o = nullptr;        // [rows, head_dim]: weighted sum of values
+  float* scratch = nullptr;     // [rows rounded up to 16] x 2
+  float* m = nullptr;           // [rows rounded up to 16]: largest score so far; -inf: no key seen
+  float* l = nullptr;           // [rows rounded up to 16]: sum of weights
+  float* o = nullptr;           // [rows, value_dim]: weighted sum of values
+  std::byte* values = nullptr;  // V tiles made of latent keys: both halves of the tile at hand
 };
 
 // 32 positions of keys and values, as two 16-token tiles. A half that no row sees is null.
@@ -49,7 +51,7 @@ struct AttentionKernels {
   void (*tile_step)(KvType type, const AttentionRows& rows, const AttentionTile& tile);
   // total = total merged with part, row by row; both have the same rows. Uses total's scratch.
   void (*merge)(const AttentionRows& part, const AttentionRows& total);
-  // out[row] = o[row] / l[row], rows of head_dim one after another.
+  // out[row] = o[row] / l[row], rows of value_dim one after another.
   void (*finish)(const AttentionRows& rows, float* out);
 };
 

@@ -128,12 +128,13 @@ void StoreTile(const KvView& kv, const AttentionSequence& sequence, const TileRo
   std::byte* k_tile = kv.base +
                       sequence.block_table[rows.tile / tiles_per_block] * kv.block_stride +
                       kv.layer_offset + head * kv.head_stride + rows.tile % tiles_per_block * bytes;
-  std::byte* v_tile = k_tile + kv.v_offset;
+  const bool latent = kv.latent_dim != 0;
+  std::byte* v_tile = latent ? k_tile : k_tile + kv.v_offset;
   if (rows.token == 0) std::memset(v_tile, 0, static_cast<std::size_t>(bytes));
   for (int i = 0; i < rows.count; ++i) {
     const std::int64_t source = ((rows.row + i) * kv.kv_heads + head) * kv.head_dim;
     StoreKey(kv.type, kv.head_dim, rows.token + i, k + source, k_tile);
-    StoreValue(kv.type, kv.head_dim, rows.token + i, v + source, v_tile);
+    if (!latent) StoreValue(kv.type, kv.head_dim, rows.token + i, v + source, v_tile);
   }
 }
 
