@@ -12,6 +12,13 @@ LabModelShape Qwen3_8B() {
           .kv = {.layers = std::vector<KvLayerSpec>(36, {.kv_heads = 8, .head_dim = 128})}};
 }
 
+Status RefuseLatent(const ModelFile& file, const ModelConfig& config) {
+  if (config.latent.rank == 0) return {};
+  return InputError(file.path(), "general.architecture",
+                    "'" + config.architecture +
+                        "' keeps latent vectors; this lab is about keys and values of heads");
+}
+
 Result<LabModelShape> ShapeOf(const LabArgs& args) {
   if (args.model.empty()) return Qwen3_8B();
   const Result<ModelStore> store = ModelStore::FromEnvironment();
@@ -22,6 +29,7 @@ Result<LabModelShape> ShapeOf(const LabArgs& args) {
   if (!file) return std::unexpected(file.error());
   const Result<ModelConfig> config = ReadModelConfig(*file);
   if (!config) return std::unexpected(config.error());
+  if (Status status = RefuseLatent(*file, *config); !status) return std::unexpected(status.error());
   return LabModelShape{.name = config->name.empty() ? *path : config->name,
                        .query_heads = config->query_heads,
                        .kv = KvSpecOf(*config)};

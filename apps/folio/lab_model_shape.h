@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "folio/lab.h"
+#include "formats/model_file.h"
 #include "kvcache/kv_spec.h"
+#include "model/config.h"
 
 namespace folio {
 
@@ -20,6 +22,10 @@ struct LabModelShape {
 
 // The example of the text: Qwen3-8B, by its published configuration.
 LabModelShape Qwen3_8B();
+
+// A line that says why, for models with MLA: what labs say of heads' keys and values is not about
+// them.
+Status RefuseLatent(const ModelFile& file, const ModelConfig& config);
 
 // Of --model, read from its metadata alone; Qwen3-8B without it.
 Result<LabModelShape> ShapeOf(const LabArgs& args);

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "folio/lab_model_shape.h"
 #include "formats/open_model.h"
 #include "store/model_store.h"
 
@@ -18,6 +19,7 @@ Result<PositionsModel> OpenModel(const std::string& name) {
   if (!file) return std::unexpected(file.error());
   Result<ModelConfig> config = ReadModelConfig(*file);
   if (!config) return std::unexpected(config.error());
+  if (Status status = RefuseLatent(*file, *config); !status) return std::unexpected(status.error());
   return PositionsModel{.file = *std::move(file), .config = *std::move(config)};
 }
 

@@ -65,6 +65,7 @@ OutputJson ConfigJson(const ModelConfig& config) {
           {"query_heads", config.query_heads},
           {"kv_heads", config.kv_heads},
           {"head_dim", config.head_dim},
+          {"latent_rank", config.latent.rank},
           {"window", window},
           {"window_layers", windowed}};
 }

@@ -81,7 +81,10 @@ bool ProductsAgree(Isa isa, Numerics numerics, const PackedMatrix& weights, Thre
 // Attention of kPositions tokens of one layer shaped like the model's, over random values.
 Result<std::vector<float>> AttentionOutput(Isa isa, const ModelConfig& config, KvType type,
                                            std::int64_t window, ThreadPool& pool) {
-  const KvSpec spec{.layers = {{.kv_heads = config.kv_heads, .head_dim = config.head_dim}}};
+  const auto latent_dim = static_cast<int>(config.latent.rank);
+  const KvSpec spec{
+      .layers = {
+          {.kv_heads = config.kv_heads, .head_dim = config.head_dim, .latent_dim = latent_dim}}};
   const Result<KvLayout> layout = LayOutKvBlock(spec, type, kKvTileTokens);
   if (!layout) return std::unexpected(layout.error());
   std::vector<std::int32_t> blocks(
@@ -98,6 +101,7 @@ Result<std::vector<float>> AttentionOutput(Isa isa, const ModelConfig& config, K
                   .block_size = kKvTileTokens,
                   .kv_heads = config.kv_heads,
                   .head_dim = config.head_dim,
+                  .latent_dim = latent_dim,
                   .type = type};
   const AttentionSequence sequence{.block_table = blocks.data(), .rows = kPositions};
   const AttentionParams params{
@@ -110,7 +114,8 @@ Result<std::vector<float>> AttentionOutput(Isa isa, const ModelConfig& config, K
   const auto workspace = AlignedBuffer::Create(
       AttentionWorkspaceBytes(kv, params, {&sequence, 1}, pool.size()), "verify");
   if (!workspace) return std::unexpected(workspace.error());
-  std::vector<float> out(q_values);
+  std::vector<float> out(
+      static_cast<std::size_t>(kPositions * config.query_heads * kv.value_dim()));
   StoreKv(isa, kv, {&sequence, 1}, k.data(), v.data(), pool);
   Attention(isa, kv, params, {&sequence, 1}, q.data(), out.data(), workspace->bytes(), pool);
   return out;

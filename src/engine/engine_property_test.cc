@@ -209,6 +209,16 @@ TEST(EngineProperty, LogitsAreThoseOfTheRequestAloneWithExperts) {
       KvType::kBf16, "a Mixture of Experts");
 }
 
+// Heads of 64, so that the plain half of a quantised key is a block of 32.
+TEST(EngineProperty, LogitsAreThoseOfTheRequestAloneWithLatentAttention) {
+  CheckTinyModel({.architecture = "deepseek2",
+                  .type = GgmlType::kQ8_0,
+                  .layers = 2,
+                  .head_dim = 64,
+                  .experts = 8},
+                 KvType::kBf16, "latent attention");
+}
+
 TEST(EngineProperty, LogitsAreThoseOfTheRequestAloneOnTheGivenModel) {
   const char* const given = std::getenv("FOLIO_P1_MODEL");
   if (given != nullptr && *given != '\0') {

@@ -15,6 +15,7 @@ std::vector<LayerKv> LayerKvs(const KvLayout& layout, const ModelConfig& config,
                                .block_size = layout.block_size,
                                .kv_heads = config.kv_heads,
                                .head_dim = config.head_dim,
+                               .latent_dim = static_cast<int>(config.latent.rank),
                                .type = layout.type},
                       .group = layer.group});
   }

@@ -40,6 +40,10 @@ class SessionTest : public testing::TestWithParam<std::string> {
       spec.experts = 12;
       spec.top_k = 3;
     }
+    if (spec.architecture == "deepseek2") {
+      spec.experts = 8;
+      spec.head_dim = 64;
+    }
     return spec;
   }
   void TearDown() override { unsetenv("FOLIO_ISA"); }
@@ -94,7 +98,7 @@ TEST_P(SessionTest, AForkGoesOnWithTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(Architectures, SessionTest,
                          testing::Values("llama", "qwen2", "qwen3", "gemma3", "mixtral", "qwen2moe",
-                                         "qwen3moe", "olmoe"),
+                                         "qwen3moe", "olmoe", "deepseek2"),
                          [](const auto& param) { return param.param; });
 
 TEST(SessionErrorTest, APromptLongerThanTheContextIsRefusedWithBothNumbers) {

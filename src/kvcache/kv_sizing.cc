@@ -14,11 +14,21 @@ constexpr int kTileTokens = 16;  // kernels read keys and values in tiles of 16 
 constexpr int kHeadDimStep = 32;
 constexpr std::size_t kAlignment = 64;
 
+// Vectors that are stored for a token and head: a key, and a value unless the key holds it.
+std::size_t Vectors(const KvLayerSpec& layer) { return layer.latent_dim == 0 ? 2 : 1; }
+
 // Bytes of one layer's keys and values of all heads in a block.
 Result<std::size_t> LayerBlockBytes(const KvLayerSpec& layer, KvType type, int block_size) {
   if (layer.head_dim <= 0 || layer.head_dim % kHeadDimStep != 0) {
     return InputError("KV cache", "head size",
                       std::to_string(layer.head_dim) + " is not a positive multiple of 32");
+  }
+  if (layer.latent_dim < 0 || layer.latent_dim > layer.head_dim ||
+      layer.latent_dim % kHeadDimStep != 0) {
+    return InputError("KV cache", "latent size",
+                      std::to_string(layer.latent_dim) +
+                          " is not a multiple of 32 within the head size " +
+                          std::to_string(layer.head_dim));
   }
   if (layer.kv_heads <= 0) {
     return InputError("KV cache", "KV heads",
@@ -27,8 +37,8 @@ Result<std::size_t> LayerBlockBytes(const KvLayerSpec& layer, KvType type, int b
   if (layer.window < 0) {
     return InputError("KV cache", "window", std::to_string(layer.window) + " is negative");
   }
-  const auto head =
-      CheckedMul(2 * KvVectorBytes(type, layer.head_dim), static_cast<std::size_t>(block_size));
+  const auto head = CheckedMul(Vectors(layer) * KvVectorBytes(type, layer.head_dim),
+                               static_cast<std::size_t>(block_size));
   const auto bytes =
       head ? CheckedMul(*head, static_cast<std::size_t>(layer.kv_heads)) : std::nullopt;
   if (!bytes) return InputError("KV cache", "block", "its bytes do not fit 64 bits");
@@ -78,8 +88,8 @@ Result<KvLayout> LayOutKvBlock(const KvSpec& spec, KvType type, int block_size) 
           KvVectorBytes(type, spec.layers[i].head_dim) * static_cast<std::size_t>(block_size);
       layout.layers[i] = {.group = static_cast<int>(layout.groups.size()),
                           .offset = offset,
-                          .head_stride = 2 * plane,
-                          .v_offset = plane};
+                          .head_stride = Vectors(spec.layers[i]) * plane,
+                          .v_offset = spec.layers[i].latent_dim == 0 ? plane : 0};
       offset += (*sizes)[i].bytes;
     }
     const std::int64_t window = spec.layers[static_cast<std::size_t>(members.front())].window;
@@ -97,7 +107,8 @@ std::vector<KvGroupSpec> GroupSpecs(const KvLayout& layout) {
 std::size_t KvBytesPerToken(const KvSpec& spec, KvType type) {
   std::size_t bytes = 0;
   for (const KvLayerSpec& layer : spec.layers) {
-    bytes += 2 * KvVectorBytes(type, layer.head_dim) * static_cast<std::size_t>(layer.kv_heads);
+    bytes += Vectors(layer) * KvVectorBytes(type, layer.head_dim) *
+             static_cast<std::size_t>(layer.kv_heads);
   }
   return bytes;
 }

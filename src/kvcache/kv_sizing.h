@@ -29,7 +29,7 @@ struct KvLayerLayout {
   int group = 0;
   std::size_t offset = 0;       // bytes from the block's start
   std::size_t head_stride = 0;  // bytes from one KV head to the next
-  std::size_t v_offset = 0;     // bytes from a head's keys to its values
+  std::size_t v_offset = 0;     // bytes from a head's keys to its values; 0: the keys hold them
 };
 
 struct KvLayout {

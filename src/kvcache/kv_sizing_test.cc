@@ -20,6 +20,29 @@ TEST(KvSizingTest, Qwen3_8BAt100000TokensIsTheDocumentsNumber) {
   EXPECT_EQ(KvBytesPerToken(Uniform(36, 8, 128), KvType::kBf16) * 100000, 14745600000U);
 }
 
+// DeepSeek-V3: 61 layers, each token's latent vector of 512 and the 64 rotated elements, once.
+TEST(KvSizingTest, LatentVectorsAreStoredOnce) {
+  KvSpec spec;
+  spec.layers.assign(61, {.kv_heads = 1, .head_dim = 576, .latent_dim = 512});
+  EXPECT_EQ(KvBytesPerToken(spec, KvType::kBf16), 61U * 576 * 2);
+  const Result<KvLayout> layout = LayOutKvBlock(spec, KvType::kBf16, 16);
+  ASSERT_TRUE(layout.has_value());
+  EXPECT_EQ(layout->block_bytes * layout->groups.size() - layout->padding_bytes,
+            16U * KvBytesPerToken(spec, KvType::kBf16));
+  EXPECT_EQ(layout->layers[0].v_offset, 0U);
+  EXPECT_EQ(layout->layers[0].head_stride, 16U * 576 * 2);
+}
+
+TEST(KvSizingTest, ALatentVectorThatKernelsCannotReadIsRefused) {
+  for (const int latent : {-32, 40, 608}) {
+    KvSpec spec;
+    spec.layers.assign(2, {.kv_heads = 1, .head_dim = 576, .latent_dim = latent});
+    const Result<KvLayout> layout = LayOutKvBlock(spec, KvType::kBf16, 16);
+    ASSERT_FALSE(layout.has_value()) << latent;
+    EXPECT_NE(layout.error().Message().find(std::to_string(latent)), std::string::npos);
+  }
+}
+
 TEST(KvSizingTest, AUniformModelIsOneGroupAndABlockIsItsTokensTimesBytesPerToken) {
   for (const KvType type : {KvType::kBf16, KvType::kF16, KvType::kF32, KvType::kQ8_0}) {
     for (const int block_size : {16, 32, 64}) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "formats/model_file.h"
 #include "model/config.h"
+#include "model/config_reader.h"
 
 namespace folio {
 
@@ -26,7 +27,11 @@ Status ConfigurePhi3(const ModelFile& file, ModelConfig& config);        // Phi-
 Status ConfigureGemma2(const ModelFile& file, ModelConfig& config);
 Status ConfigureGemma3(const ModelFile& file, ModelConfig& config);  // Gemma 3, text
 Status ConfigureGpt2(const ModelFile& file, ModelConfig& config);
-Status ConfigureGptOss(const ModelFile& file, ModelConfig& config);  // gpt-oss 20B and 120B
+Status ConfigureDeepSeek2(const ModelFile& file, ModelConfig& config);  // DeepSeek V2, V3 and R1
+Status ConfigureGptOss(const ModelFile& file, ModelConfig& config);     // gpt-oss 20B and 120B
+
+// Reads the shapes of MLA's heads, from files of before and after April 2025.
+void ReadLatentHeads(ConfigReader& read, ModelConfig& config);
 
 // What feed_forward_length means in a file that does not say how wide an expert is.
 enum class WidthWithoutKey {
@@ -35,7 +40,7 @@ enum class WidthWithoutKey {
 };
 
 // Reads what Mixture-of-Experts files have in common: expert_count, expert_used_count and
-// expert_feed_forward_length. All layers get experts.
+// expert_feed_forward_length. All layers get experts but the first leading_dense_block_count.
 Status ReadExperts(const ModelFile& file, WidthWithoutKey width, ModelConfig& config);
 
 }  // namespace folio

@@ -16,9 +16,10 @@ struct Architecture {
   std::string_view name;
   Status (*configure)(const ModelFile& file, ModelConfig& config);
   bool layer_norm = false;
+  bool latent = false;
 };
 
-constexpr std::array<Architecture, 13> kArchitectures = {{
+constexpr std::array<Architecture, 14> kArchitectures = {{
     {"llama", ConfigureLlama},
     {"qwen2", ConfigureQwen2},
     {"qwen3", ConfigureQwen3},
@@ -32,14 +33,11 @@ constexpr std::array<Architecture, 13> kArchitectures = {{
     {"phi3", ConfigurePhi3},
     {"gpt2", ConfigureGpt2, true},
     {"gpt-oss", ConfigureGptOss},
+    {"deepseek2", ConfigureDeepSeek2, false, true},
 }};
 
-void ReadShapes(ConfigReader& read, ModelConfig& config) {
-  config.hidden = read.Int("embedding_length", 1, kLargestDim);
-  config.ffn = read.Int("feed_forward_length", 1, kLargestDim);
-  config.context_length = read.Int("context_length", 1, kLargestContext);
-  config.layers.resize(static_cast<std::size_t>(read.Int("block_count", 1, kLargestLayers)));
-  config.query_heads = static_cast<int>(read.Int("attention.head_count", 1, kLargestDim));
+// Of heads that have keys and values of their own.
+void ReadHeads(ConfigReader& read, ModelConfig& config) {
   config.kv_heads =
       static_cast<int>(read.IntOr("attention.head_count_kv", config.query_heads, 1, kLargestDim));
   if (config.query_heads % config.kv_heads != 0) {
@@ -61,6 +59,19 @@ void ReadShapes(ConfigReader& read, ModelConfig& config) {
   }
   config.head_dim = static_cast<int>(head_dim);
   config.attention_scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
+}
+
+void ReadShapes(ConfigReader& read, bool latent, ModelConfig& config) {
+  config.hidden = read.Int("embedding_length", 1, kLargestDim);
+  config.ffn = read.Int("feed_forward_length", 1, kLargestDim);
+  config.context_length = read.Int("context_length", 1, kLargestContext);
+  config.layers.resize(static_cast<std::size_t>(read.Int("block_count", 1, kLargestLayers)));
+  config.query_heads = static_cast<int>(read.Int("attention.head_count", 1, kLargestDim));
+  if (latent) {
+    ReadLatentHeads(read, config);
+  } else {
+    ReadHeads(read, config);
+  }
   const char* const epsilon =
       config.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
   config.norm_eps = static_cast<float>(read.Float(epsilon, 0.0, 1.0));
@@ -110,7 +121,7 @@ Result<ModelConfig> ReadModelConfig(const ModelFile& file) {
   config.layer_norm = architecture->layer_norm;
   config.name = file.GetStringOr("general.name", *name).value_or(*name);
   ConfigReader read(file, config.architecture);
-  ReadShapes(read, config);
+  ReadShapes(read, architecture->latent, config);
   if (!read.status()) return std::unexpected(read.status().error());
   Result<RopeConfig> rope = ReadRopeConfig(file, config);
   if (!rope) return std::unexpected(rope.error());
@@ -124,8 +135,10 @@ Result<ModelConfig> ReadModelConfig(const ModelFile& file) {
 KvSpec KvSpecOf(const ModelConfig& config) {
   KvSpec spec;
   for (const LayerConfig& layer : config.layers) {
-    spec.layers.push_back(
-        {.kv_heads = config.kv_heads, .head_dim = config.head_dim, .window = layer.window});
+    spec.layers.push_back({.kv_heads = config.kv_heads,
+                           .head_dim = config.head_dim,
+                           .latent_dim = static_cast<int>(config.latent.rank),
+                           .window = layer.window});
   }
   return spec;
 }

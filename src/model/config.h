@@ -12,6 +12,7 @@
 #include "formats/model_file.h"
 #include "kernels/elementwise.h"
 #include "kvcache/kv_spec.h"
+#include "model/latent_config.h"
 #include "model/moe_router.h"
 #include "model/positions/rope_scaling.h"
 
@@ -45,13 +46,15 @@ struct ModelConfig {
   std::int64_t expert_ffn = 0;  // of each expert's
   std::int64_t shared_ffn = 0;  // of the one that every token goes through beside its experts; or 0
   bool shared_gate = false;     // whose output is scaled by a sigmoid of the row
+  bool choice_bias = false;     // of the router: moe_router.h's `bias`
   RouterConfig router;
   int moe_layers = 0;  // layers with experts
   std::int64_t vocab = 0;
   std::int64_t context_length = 0;  // trained
   int query_heads = 0;
   int kv_heads = 0;
-  int head_dim = 0;
+  int head_dim = 0;     // of keys in the cache; without MLA of queries and values too
+  LatentConfig latent;  // MLA's
   float norm_eps = 0.0F;
   float attention_scale = 0.0F;
   float embedding_scale = 1.0F;

@@ -22,6 +22,15 @@ double ConfigReader::FloatOr(const char* suffix, double fallback, double least, 
   return Checked(suffix, file_->GetFloatOr(prefix_ + suffix, fallback), least, most);
 }
 
+bool ConfigReader::BoolOr(const char* suffix, bool fallback) {
+  const Result<bool> value = file_->GetBoolOr(prefix_ + suffix, fallback);
+  if (!value) {
+    Fail(value.error());
+    return fallback;
+  }
+  return *value;
+}
+
 std::string_view ConfigReader::StringOr(const char* suffix, std::string_view fallback) {
   const Result<std::string_view> value = file_->GetStringOr(prefix_ + suffix, fallback);
   if (!value) {
@@ -29,6 +38,10 @@ std::string_view ConfigReader::StringOr(const char* suffix, std::string_view fal
     return fallback;
   }
   return *value;
+}
+
+bool ConfigReader::Has(const char* suffix) const {
+  return file_->Find(prefix_ + suffix) != nullptr;
 }
 
 void ConfigReader::Refuse(const char* suffix, std::string why) {

@@ -29,8 +29,11 @@ class ConfigReader {
                      std::uint64_t most);
   double Float(const char* suffix, double least, double most);
   double FloatOr(const char* suffix, double fallback, double least, double most);
+  bool BoolOr(const char* suffix, bool fallback);
   std::string_view StringOr(const char* suffix, std::string_view fallback);
 
+  // Whether the file has it, of whatever type.
+  bool Has(const char* suffix) const;
   void Refuse(const char* suffix, std::string why);
   const Status& status() const { return status_; }
 

@@ -16,9 +16,10 @@ Status ReadExperts(const ModelFile& file, WidthWithoutKey width, ModelConfig& co
   const std::int64_t fallback =
       width == WidthWithoutKey::kOfOne ? config.ffn : config.ffn / config.router.top_k;
   config.expert_ffn = read.IntOr("expert_feed_forward_length", fallback, 1, kLargestDim);
-  for (LayerConfig& layer : config.layers) {
-    layer.experts = true;
-    layer.moe_index = config.moe_layers++;
+  const std::int64_t dense = read.IntOr("leading_dense_block_count", 0, 0, config.layers.size());
+  for (std::size_t i = static_cast<std::size_t>(dense); i < config.layers.size(); ++i) {
+    config.layers[i].experts = true;
+    config.layers[i].moe_index = config.moe_layers++;
   }
   return read.status();
 }

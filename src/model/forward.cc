@@ -69,13 +69,21 @@ Forward::Buffers Forward::LayOut(const ModelConfig& config, const std::vector<La
   b.normed = carve.Floats(rows, config.hidden);
   b.q = carve.Floats(rows, q_dim);
   b.k = carve.Floats(rows, kv_dim);
-  b.v = carve.Floats(rows, kv_dim);
-  b.attended = carve.Floats(rows, q_dim);
+  if (config.latent.rank == 0) {
+    b.v = carve.Floats(rows, kv_dim);
+    b.attended = carve.Floats(rows, q_dim);
+  } else {
+    b.attended = carve.Floats(rows, config.query_heads * config.latent.rank);
+    b.expanded = carve.Floats(rows, config.query_heads * config.latent.value);
+    b.latent = carve.Bytes(LatentAttention::WorkspaceBytes(config, rows));
+  }
   b.branch = carve.Floats(rows, config.hidden);
   const std::int64_t ffn = DenseWidth(config);
   b.gate = carve.Floats(rows, ffn);
   b.up = carve.Floats(rows, ffn);
-  b.packed = carve.Bytes(ActivationBytes(rows, std::max({config.hidden, q_dim, ffn})));
+  const std::int64_t out_dim =
+      config.latent.rank == 0 ? q_dim : config.query_heads * config.latent.value;
+  b.packed = carve.Bytes(ActivationBytes(rows, std::max({config.hidden, out_dim, ffn})));
   if (config.shared_ffn > 0) {
     b.shared = carve.Floats(rows, config.hidden);
     b.shared_gate = carve.Floats(rows, 1);
@@ -112,6 +120,10 @@ Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, Mode
   forward->workspace_ = *std::move(workspace);
   forward->buffers_ =
       LayOut(config, forward->kv_, options, pool.size(), forward->workspace_.data());
+  if (config.latent.rank > 0) {
+    forward->latent_.emplace(config, options.isa, options.numerics, options.max_rows,
+                             forward->buffers_.latent);
+  }
   if (config.router.experts > 0) {
     forward->moe_.emplace(config, options.isa, options.numerics, options.max_rows,
                           forward->buffers_.moe);

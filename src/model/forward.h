@@ -17,6 +17,7 @@
 #include "kernels/product.h"
 #include "model/config.h"
 #include "model/expert_load.h"
+#include "model/latent_attention.h"
 #include "model/moe_layer.h"
 #include "model/positions.h"
 #include "model/weights.h"
@@ -80,7 +81,9 @@ class Forward {
     float* q = nullptr;              // query_heads * head_dim
     float* k = nullptr;              // kv_heads * head_dim
     float* v = nullptr;              // kv_heads * head_dim
-    float* attended = nullptr;       // query_heads * head_dim
+    float* attended = nullptr;       // query_heads * value_dim, what attention gives
+    float* expanded = nullptr;       // query_heads * value, of MLA
+    std::byte* latent = nullptr;     // workspace of MLA
     float* branch = nullptr;         // hidden: a branch's output before it joins the residual
     float* gate = nullptr;           // ffn: the widest network that all rows go through
     float* up = nullptr;             // ffn
@@ -108,6 +111,7 @@ class Forward {
   void AddSharedExpert(const Activations& x, const MoeWeights& weights);
   void AddBranch(std::int64_t rows, const NormWeights& post_norm);
   void NormRows(const float* in, const NormWeights& norm, std::int64_t rows, float* out);
+  void ProjectHeads(const ForwardBatch& batch, const Activations& normed, std::size_t layer);
   void FinishHeads(const ForwardBatch& batch, const LayerWeights& layer, int rope);
   void Head(std::span<const std::int64_t> rows, float* logits);
   void FinishLogits(std::span<float> logits);
@@ -119,7 +123,8 @@ class Forward {
   ForwardOptions options_;
   ThreadPool* pool_;
   RopePositions positions_;
-  std::optional<MoeLayer> moe_;  // of models with experts
+  std::optional<LatentAttention> latent_;  // of models with MLA
+  std::optional<MoeLayer> moe_;            // of models with experts
   std::vector<std::int32_t> router_faults_;
   std::vector<ExpertLoad> expert_loads_;
   AlignedBuffer workspace_;

@@ -14,12 +14,7 @@ void Forward::AttentionBranch(const ForwardBatch& batch, std::size_t layer_index
   const KvView& kv = kv_[layer_index].view;
   const std::span<const AttentionSequence> sequences =
       batch.groups[static_cast<std::size_t>(kv_[layer_index].group)];
-  const Activations normed = Convert(buffers_.normed, rows, config_->hidden);
-  const std::array<ProductTarget, 3> qkv = {{{&layer.q, buffers_.q, layer.q.n},
-                                             {&layer.k, buffers_.k, layer.k.n},
-                                             {&layer.v, buffers_.v, layer.v.n}}};
-  Multiply(options_.isa, normed, qkv, *pool_);
-  FinishHeads(batch, layer, layer_config.rope);
+  ProjectHeads(batch, Convert(buffers_.normed, rows, config_->hidden), layer_index);
   StoreKv(options_.isa, kv, sequences, buffers_.k, buffers_.v, *pool_);
   const AttentionParams params{.query_heads = config_->query_heads,
                                .scale = config_->attention_scale,
@@ -28,10 +23,27 @@ void Forward::AttentionBranch(const ForwardBatch& batch, std::size_t layer_index
                                .sinks = layer.sinks.empty() ? nullptr : layer.sinks.data()};
   Attention(options_.isa, kv, params, sequences, buffers_.q, buffers_.attended,
             {buffers_.attention, buffers_.attention_bytes}, *pool_);
-  const Activations attended = Convert(buffers_.attended, rows, layer.attn_out.k);
+  if (latent_) latent_->Expand(layer.latent, rows, buffers_.attended, buffers_.expanded, *pool_);
+  const Activations attended =
+      Convert(latent_ ? buffers_.expanded : buffers_.attended, rows, layer.attn_out.k);
   const ProductTarget out{&layer.attn_out, buffers_.branch, config_->hidden};
   Multiply(options_.isa, attended, {&out, 1}, *pool_);
   AddBiasToRows(*pool_, options_.isa, layer.attn_out_bias, rows, buffers_.branch);
+}
+
+// Queries and what the cache keeps.
+void Forward::ProjectHeads(const ForwardBatch& batch, const Activations& normed,
+                           std::size_t layer_index) {
+  const LayerWeights& layer = weights_->layers[layer_index];
+  if (latent_) {
+    latent_->Project(layer, positions_, normed, buffers_.q, buffers_.k, *pool_);
+    return;
+  }
+  const std::array<ProductTarget, 3> qkv = {{{&layer.q, buffers_.q, layer.q.n},
+                                             {&layer.k, buffers_.k, layer.k.n},
+                                             {&layer.v, buffers_.v, layer.v.n}}};
+  Multiply(options_.isa, normed, qkv, *pool_);
+  FinishHeads(batch, layer, config_->layers[layer_index].rope);
 }
 
 // Bias, per-head norm and rotation of queries and keys: what lies between the QKV product and the

@@ -1,5 +1,6 @@
 #include "model/weights.h"
 
+#include <deque>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -16,7 +17,7 @@ namespace {
 class WeightPlan {
  public:
   WeightPlan(const ModelFile& file, const ModelConfig& config, ModelWeights& weights)
-      : file_(file) {
+      : file_(file), transposed_(weights.transposed) {
     weights.layers.resize(config.layers.size());
     AddMatrix("token_embd.weight", config.vocab, config.hidden, weights.token_embedding);
     if (file.FindTensor("output.weight") != nullptr) {
@@ -37,6 +38,7 @@ class WeightPlan {
   }
 
   const Status& status() const { return status_; }
+  // Of all packed matrices.
   std::size_t bytes() const { return bytes_; }
   const std::vector<MatrixToPack>& matrices() const { return matrices_; }
 
@@ -45,9 +47,15 @@ class WeightPlan {
                 LayerWeights& layer) {
     const std::int64_t q_dim = std::int64_t{config.query_heads} * config.head_dim;
     const std::int64_t kv_dim = std::int64_t{config.kv_heads} * config.head_dim;
+    const bool latent = config.latent.rank > 0;
     AddNorm(prefix + "attn_norm", config, layer.attn_norm);
-    AddQkv(prefix, config, layer);
-    AddMatrix(prefix + "attn_output.weight", config.hidden, q_dim, layer.attn_out);
+    if (latent) {
+      AddLatent(prefix, config, layer);
+    } else {
+      AddQkv(prefix, config, layer);
+    }
+    AddMatrix(prefix + "attn_output.weight", config.hidden,
+              latent ? config.query_heads * config.latent.value : q_dim, layer.attn_out);
     if (config.attn_out_bias)
       AddVector(prefix + "attn_output.bias", config.hidden, layer.attn_out_bias);
     if (config.attention_sinks)
@@ -91,6 +99,53 @@ class WeightPlan {
       AddVector(prefix + "attn_q.bias", q_dim, layer.q_bias);
       AddVector(prefix + "attn_k.bias", kv_dim, layer.k_bias);
       AddVector(prefix + "attn_v.bias", kv_dim, layer.v_bias);
+    }
+  }
+
+  void AddLatent(const std::string& prefix, const ModelConfig& config, LayerWeights& layer) {
+    const LatentConfig& latent = config.latent;
+    const std::int64_t q_dim = config.query_heads * (latent.plain + latent.rotary);
+    if (latent.query_rank > 0) {
+      AddMatrix(prefix + "attn_q_a.weight", latent.query_rank, config.hidden, layer.latent.q_a);
+      AddVector(prefix + "attn_q_a_norm.weight", latent.query_rank, layer.latent.q_a_norm);
+      AddMatrix(prefix + "attn_q_b.weight", q_dim, latent.query_rank, layer.latent.q_b);
+    } else {
+      AddMatrix(prefix + "attn_q.weight", q_dim, config.hidden, layer.q);
+    }
+    AddMatrix(prefix + "attn_kv_a_mqa.weight", latent.rank + latent.rotary, config.hidden,
+              layer.latent.kv_a);
+    AddVector(prefix + "attn_kv_a_norm.weight", latent.rank, layer.latent.kv_a_norm);
+    layer.latent.k_b.resize(static_cast<std::size_t>(config.query_heads));
+    layer.latent.v_b.resize(layer.latent.k_b.size());
+    if (file_.FindTensor(prefix + "attn_kv_b.weight") != nullptr) {
+      AddJoinedHeads(prefix + "attn_kv_b.weight", latent, layer.latent);
+    } else {
+      AddHeads(prefix + "attn_k_b.weight", latent.rank, latent.plain, layer.latent.k_b);
+      AddHeads(prefix + "attn_v_b.weight", latent.value, latent.rank, layer.latent.v_b);
+    }
+  }
+
+  // Of every head the matrix [n, k]: one tensor holds them all, one after another.
+  void AddHeads(const std::string& name, std::int64_t n, std::int64_t k,
+                std::vector<PackedMatrix>& heads) {
+    const ModelTensor* tensor = Expect(name, {k, n, static_cast<std::int64_t>(heads.size())});
+    if (tensor == nullptr) return;
+    for (std::size_t i = 0; i < heads.size(); ++i)
+      AddRows(*tensor, static_cast<std::int64_t>(i) * n, n, k, heads[i]);
+  }
+
+  // Files of before April 2025: each head's rows of keys, which the absorbed form needs transposed,
+  // and then its rows of values.
+  void AddJoinedHeads(const std::string& name, const LatentConfig& latent, LatentWeights& target) {
+    const std::int64_t of_head = latent.plain + latent.value;
+    const ModelTensor* tensor =
+        Expect(name, {latent.rank, of_head * static_cast<std::int64_t>(target.k_b.size())});
+    if (tensor == nullptr) return;
+    std::int64_t row = 0;
+    for (std::size_t i = 0; i < target.k_b.size(); ++i, row += of_head) {
+      transposed_.emplace_back(*tensor, row, latent.plain, latent.rank);
+      AddRows(transposed_.back().tensor(), 0, latent.rank, latent.plain, target.k_b[i]);
+      AddRows(*tensor, row + latent.plain, latent.value, latent.rank, target.v_b[i]);
     }
   }
 
@@ -140,6 +195,7 @@ class WeightPlan {
     AddStack(prefix + "ffn_down_exps.weight", config.hidden, config.expert_ffn, target.experts,
              &FfnWeights::down);
     if (config.expert_bias) AddExpertBiases(prefix, config, target);
+    if (config.choice_bias) AddVector(prefix + "exp_probs_b.bias", experts, target.choice_bias);
     if (config.shared_ffn == 0) return;
     AddFfn(prefix, "_shexp.weight", config.shared_ffn, config.hidden, target.shared);
     if (config.shared_gate)
@@ -256,6 +312,7 @@ class WeightPlan {
   }
 
   const ModelFile& file_;
+  std::deque<TransposedTensor>& transposed_;
   Status status_;
   std::size_t bytes_ = 0;
   std::vector<MatrixToPack> matrices_;
@@ -267,7 +324,9 @@ Result<std::uint64_t> WeightsBytes(const ModelFile& file, const ModelConfig& con
   ModelWeights weights;
   const WeightPlan plan(file, config, weights);
   if (!plan.status()) return std::unexpected(plan.status().error());
-  return plan.bytes();
+  std::uint64_t bytes = plan.bytes();
+  for (const TransposedTensor& transposed : weights.transposed) bytes += transposed.tensor().bytes;
+  return bytes;
 }
 
 Result<std::unique_ptr<ModelWeights>> LoadWeights(const ModelFile& file, const ModelConfig& config,
@@ -275,6 +334,7 @@ Result<std::unique_ptr<ModelWeights>> LoadWeights(const ModelFile& file, const M
   auto weights = std::make_unique<ModelWeights>();
   const WeightPlan plan(file, config, *weights);
   if (!plan.status()) return std::unexpected(plan.status().error());
+  for (TransposedTensor& transposed : weights->transposed) transposed.Compute();
   Result<WeightPacking> packing =
       WeightPacking::Create(file, plan.matrices(), plan.bytes(), pool.size());
   if (!packing) return std::unexpected(packing.error());

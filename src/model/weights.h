@@ -4,6 +4,7 @@
 #define FOLIO_MODEL_WEIGHTS_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "formats/model_file.h"
 #include "kernels/product.h"
 #include "model/config.h"
+#include "model/transposed_tensor.h"
 #include "model/weight_packing.h"
 
 namespace folio {
@@ -43,6 +45,18 @@ struct MoeWeights {
   PackedMatrix shared_gate;         // [1, hidden]: its sigmoid scales the shared network's output
 };
 
+// MLA's projections. A head's rows of k_b take its query into the latent space, those of v_b a
+// latent vector to its value: the absorbed form, in which no head's keys and values are ever made.
+struct LatentWeights {
+  PackedMatrix q_a;               // [query_rank, hidden]; n = 0: queries come from LayerWeights::q
+  std::vector<float> q_a_norm;    // [query_rank]
+  PackedMatrix q_b;               // [query_heads * (plain + rotary), query_rank]
+  PackedMatrix kv_a;              // [rank + rotary, hidden]
+  std::vector<float> kv_a_norm;   // [rank]
+  std::vector<PackedMatrix> k_b;  // of each head, [rank, plain]
+  std::vector<PackedMatrix> v_b;  // of each head, [value, rank]
+};
+
 // Vectors are empty where the architecture has none. Shapes are [out, in] as PackedMatrix counts
 // them.
 struct LayerWeights {
@@ -55,6 +69,7 @@ struct LayerWeights {
   std::vector<float> v_bias;         // [kv_heads * head_dim]
   std::vector<float> q_norm;         // [head_dim]
   std::vector<float> k_norm;         // [head_dim]
+  LatentWeights latent;              // in the place of k and v
   std::vector<float> sinks;          // [query_heads]: kernels/attention.h
   PackedMatrix attn_out;             // [hidden, query_heads * head_dim]
   std::vector<float> attn_out_bias;  // [hidden]
@@ -72,12 +87,21 @@ void ForEachMatrix(const FfnWeights& weights, const Visit& visit) {
     if (matrix->n > 0) visit(*matrix);
 }
 
+template <typename Visit>
+void ForEachMatrix(const LatentWeights& weights, const Visit& visit) {
+  for (const PackedMatrix* matrix : {&weights.q_a, &weights.q_b, &weights.kv_a})
+    if (matrix->n > 0) visit(*matrix);
+  for (const PackedMatrix& matrix : weights.k_b) visit(matrix);
+  for (const PackedMatrix& matrix : weights.v_b) visit(matrix);
+}
+
 // The same for a layer's matrices that every row goes through: all but the experts'.
 template <typename Visit>
 void ForEachMatrix(const LayerWeights& layer, const Visit& visit) {
   for (const PackedMatrix* matrix :
        {&layer.q, &layer.k, &layer.v, &layer.attn_out, &layer.moe.router, &layer.moe.shared_gate})
     if (matrix->n > 0) visit(*matrix);
+  ForEachMatrix(layer.latent, visit);
   ForEachMatrix(layer.ffn, visit);
   ForEachMatrix(layer.moe.shared, visit);
 }
@@ -88,7 +112,8 @@ struct ModelWeights {
   PackedMatrix output;      // [vocab, hidden]; the embedding itself where the file ties them
   NormWeights output_norm;  // [hidden]
   std::vector<LayerWeights> layers;
-  WeightPacking packing;  // owns what all the matrices point into
+  std::deque<TransposedTensor> transposed;  // which `packing` packs from
+  WeightPacking packing;                    // owns what all the matrices point into
 };
 
 // Bytes that LoadWeights reserves.

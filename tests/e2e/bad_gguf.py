@@ -374,6 +374,42 @@ def biases(file):
 
 gpt_oss("no-sinks", biases, "blk.0.attn_sinks.weight", "missing")
 
+# DeepSeek's MLA and router.
+def deepseek(name, change, field, value=""):
+    def with_latent(file):
+        for key, number in (("attention.kv_lora_rank", 64), ("rope.dimension_count", 16),
+                            ("attention.key_length", 32), ("attention.value_length", 32),
+                            ("expert_count", 8), ("expert_used_count", 2)):  # fmt: skip
+            file.set(f"deepseek2.{key}", U32, number)
+        change(file)
+
+    add_renamed("deepseek2", name, with_latent, field, value)
+
+
+def deepseek_value(key, number, value=None):
+    deepseek(f"{key}={number}", lambda f: f.set(f"deepseek2.{key}", U32, number), f"deepseek2.{key}",
+             str(number) if value is None else value)  # fmt: skip
+
+
+deepseek("no-latent-tensor", lambda f: None, "blk.0.attn_kv_a_mqa.weight", "missing")
+deepseek("no-rank", lambda f: f.remove("deepseek2.attention.kv_lora_rank"), "deepseek2.attention.kv_lora_rank", "missing")
+for rank in (0, 40, 2**20):
+    deepseek_value("attention.kv_lora_rank", rank)
+deepseek_value("attention.key_length", 16)
+deepseek_value("attention.q_lora_rank", 2**30)
+deepseek_value("rope.dimension_count", 3)
+deepseek_value("expert_gating_func", 3)
+deepseek_value("expert_group_count", 3)
+deepseek_value("expert_group_count", 2**31)
+deepseek_value("leading_dense_block_count", 7)
+deepseek("group-used", lambda f: (f.set("deepseek2.expert_group_count", U32, 8),
+                                  f.set("deepseek2.expert_group_used_count", U32, 1)),
+         "deepseek2.expert_group_used_count", "1, too few")  # fmt: skip
+deepseek("weights-norm", lambda f: f.set("deepseek2.expert_weights_norm", U32, 7), "deepseek2.expert_weights_norm")
+deepseek("latent-shape", lambda f: f.tensors.append(
+    Tensor("blk.0.attn_kv_a_mqa.weight", [HIDDEN, 64], 0, bytes(4 * 64 * HIDDEN))),
+    "blk.0.attn_kv_a_mqa.weight", f"[{HIDDEN}, 80]")  # fmt: skip
+
 # What a terminal would obey is shown in hexadecimal.
 add("architecture-c1-control", lambda f: f.set("general.architecture", STRING, "\u009b31m"),
     "general.architecture", r"'\xc2\x9b31m'", "show")  # fmt: skip

@@ -19,7 +19,7 @@ def golden():
     return np.load(GOLDEN / "tiny_references.npz")
 
 
-@pytest.mark.parametrize("name", make_tiny_models.all_names())
+@pytest.mark.parametrize("name", make_tiny_models.MODELS)
 def test_generated_file_is_the_one_that_the_reference_was_made_from(name, tiny_models):
     expected = json.loads((GOLDEN / "tiny_models.json").read_text(encoding="utf-8"))
     assert hashlib.sha256(tiny_models(name).read_bytes()).hexdigest() == expected[name]["sha256"]

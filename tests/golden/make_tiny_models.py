@@ -174,8 +174,8 @@ _DEEPSEEK_V2 = tiny_families.Latent(plain=32, rotary=16, value=24, rank=64, abso
 _DEEPSEEK_V3 = tiny_families.Latent(plain=32, rotary=16, value=64, rank=64, query_rank=96, weights_scale=2.5,
                                     gating=tiny_families.SIGMOID_GATING, groups=(4, 2), yarn_log_multiplier=0.1)
 
-# Models of families with stored values, to be run by the engine once it knows them: see ENGINE_KNOWS.
-FUTURE_MODELS = {
+# Models whose families have something of their own.
+FAMILY_MODELS = {
     # Every multiplier changes the result; the attention's is not 1 / sqrt(head_dim).
     "granite": TinyModel("granite", "qwen_bpe", heads=2, kv_heads=1, tied=True, details=_GRANITE, seed=31),
     "granite-q4_k": TinyModel("granite", "qwen_bpe", heads=4, kv_heads=2, head_dim=64, hidden=256, ff=512, tied=True,
@@ -218,18 +218,7 @@ FUTURE_MODELS = {
                                    experts_used=3, expert_ff=64, rotary=16, yarn_rope=(8.0, 128, 32.0, 1.0),
                                    details=_DEEPSEEK_V3, types=("Q8_0",), embedding_type="Q8_0", seed=646),
 }
-# The architectures of FUTURE_MODELS that the engine runs: their models are then tested like all others.
-ENGINE_KNOWS = ("granite", "granitemoe", "phi3", "gemma2", "gpt2", "gpt-oss")
-MODELS.update({name: model for name, model in FUTURE_MODELS.items() if model.arch in ENGINE_KNOWS})
-
-
-def shape(name):
-    """The model of this name."""
-    return MODELS[name] if name in MODELS else FUTURE_MODELS[name]
-
-
-def all_names():
-    return list({**MODELS, **FUTURE_MODELS})
+MODELS.update(FAMILY_MODELS)
 
 
 def llama3_rope_factors(model):
@@ -466,7 +455,7 @@ def file_name(name):
 
 def write_model(name, path):
     """Writes the model `name` to `path`, never leaving a half-written file there."""
-    model = shape(name)
+    model = MODELS[name]
     partial = f"{path}.{os.getpid()}.partial"
     gguf_writer.write(partial, metadata(model, name), tensors(model, TensorMaker(model)))
     os.replace(partial, path)
@@ -479,13 +468,13 @@ def main():
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(all_names()))
+        print("\n".join(MODELS))
         return
-    unknown = [name for name in options.names if name not in all_names()]
+    unknown = [name for name in options.names if name not in MODELS]
     if unknown:
         sys.exit(f"make_tiny_models.py: no model {unknown[0]!r}; --list names them")
     os.makedirs(options.out, exist_ok=True)
-    for name in options.names or all_names():
+    for name in options.names or MODELS:
         path = os.path.join(options.out, file_name(name))
         write_model(name, path)
         print(path)

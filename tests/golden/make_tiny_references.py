@@ -57,7 +57,7 @@ def reference(name, tokens, path):
     """(the model's entry of tiny_models.json, transformers' log-probabilities at POSITIONS)."""
     make_tiny_models.write_model(name, path)
     model = float64_families.open_model(path)
-    built = transformers_model.build(model, make_tiny_models.shape(name).llama3_rope, torch.float64)
+    built = transformers_model.build(model, make_tiny_models.MODELS[name].llama3_rope, torch.float64)
     golden = transformers_model.log_probs(built, tokens)
     own = float64_model.log_softmax(model.logits(tokens))
     difference = float(np.abs(golden - own).max() / (golden.max() - golden.min()))
@@ -82,7 +82,7 @@ def main():
     record, arrays = stored() if sys.argv[1:] else ({}, {})
     arrays.update(tokens=tokens, positions=POSITIONS.astype(np.int32))
     with tempfile.TemporaryDirectory() as folder:
-        for name in sys.argv[1:] or make_tiny_models.all_names():
+        for name in sys.argv[1:] or make_tiny_models.MODELS:
             path = os.path.join(folder, make_tiny_models.file_name(name))
             record[name], arrays[name] = reference(name, tokens, path)
             print(name, json.dumps(record[name]), flush=True)

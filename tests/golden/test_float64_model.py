@@ -19,7 +19,7 @@ def golden():
     return np.load(HERE / "tiny_references.npz")
 
 
-@pytest.mark.parametrize("name", make_tiny_models.all_names())
+@pytest.mark.parametrize("name", make_tiny_models.MODELS)
 def test_log_probabilities_are_those_of_transformers(name, golden, tmp_path):
     path = tmp_path / make_tiny_models.file_name(name)
     make_tiny_models.write_model(name, path)

@@ -235,6 +235,16 @@ void AddConfig(const TinyModelSpec& spec, Metadata& metadata) {
   add("feed_forward_length", spec.ffn);
   add("attention.head_count", spec.query_heads);
   add("attention.head_count_kv", spec.kv_heads);
+  if (spec.architecture == "deepseek2") {
+    add("attention.kv_lora_rank", spec.latent_rank);
+    add("rope.dimension_count", spec.head_dim / 2);
+    add("attention.key_length_mla", spec.head_dim);
+    add("attention.value_length_mla", spec.head_dim);
+    add("expert_shared_count", 1);
+    add("expert_gating_func", 2);
+    add("expert_group_count", 2);
+    add("expert_group_used_count", 1);
+  }
   add("attention.key_length", spec.head_dim);
   add("attention.value_length", spec.head_dim);
   metadata.Float(prefix + "attention.layer_norm_rms_epsilon", 1e-5F);
@@ -262,9 +272,25 @@ void AddExperts(const TinyModelSpec& spec, const std::string& prefix, Tensors& t
   tensors.Matrices(prefix + "ffn_gate_exps.weight", spec.experts, spec.expert_ffn, spec.hidden);
   tensors.Matrices(prefix + "ffn_up_exps.weight", spec.experts, spec.expert_ffn, spec.hidden);
   tensors.Matrices(prefix + "ffn_down_exps.weight", spec.experts, spec.hidden, spec.expert_ffn);
+  if (spec.architecture == "deepseek2") {
+    tensors.Bias(prefix + "exp_probs_b.bias", spec.experts);
+    tensors.Matrix(prefix + "ffn_gate_shexp.weight", spec.expert_ffn, spec.hidden);
+    tensors.Matrix(prefix + "ffn_up_shexp.weight", spec.expert_ffn, spec.hidden);
+    tensors.Matrix(prefix + "ffn_down_shexp.weight", spec.hidden, spec.expert_ffn);
+  }
   if (spec.architecture != "qwen2moe") return;
   AddFfn(prefix, "_shexp.weight", spec, tensors);
   tensors.Bias(prefix + "ffn_gate_inp_shexp.weight", spec.hidden);
+}
+
+// DeepSeek's, with matrices for the absorbed form.
+void AddLatentHeads(const TinyModelSpec& spec, const std::string& prefix, Tensors& tensors) {
+  const int rotary = spec.head_dim / 2;
+  tensors.Matrix(prefix + "attn_kv_a_mqa.weight", spec.latent_rank + rotary, spec.hidden);
+  tensors.Norm(prefix + "attn_kv_a_norm.weight", spec.latent_rank);
+  tensors.Matrices(prefix + "attn_k_b.weight", spec.query_heads, spec.latent_rank,
+                   spec.head_dim - rotary);
+  tensors.Matrices(prefix + "attn_v_b.weight", spec.query_heads, spec.head_dim, spec.latent_rank);
 }
 
 void AddLayer(const TinyModelSpec& spec, const std::string& prefix, Tensors& tensors) {
@@ -272,8 +298,12 @@ void AddLayer(const TinyModelSpec& spec, const std::string& prefix, Tensors& ten
   const int kv_dim = spec.kv_heads * spec.head_dim;
   tensors.Norm(prefix + "attn_norm.weight", spec.hidden);
   tensors.Matrix(prefix + "attn_q.weight", q_dim, spec.hidden);
-  tensors.Matrix(prefix + "attn_k.weight", kv_dim, spec.hidden);
-  tensors.Matrix(prefix + "attn_v.weight", kv_dim, spec.hidden);
+  if (spec.architecture == "deepseek2") {
+    AddLatentHeads(spec, prefix, tensors);
+  } else {
+    tensors.Matrix(prefix + "attn_k.weight", kv_dim, spec.hidden);
+    tensors.Matrix(prefix + "attn_v.weight", kv_dim, spec.hidden);
+  }
   tensors.Matrix(prefix + "attn_output.weight", spec.hidden, q_dim);
   if (spec.architecture == "qwen2" || spec.architecture == "qwen2moe") {
     tensors.Bias(prefix + "attn_q.bias", q_dim);

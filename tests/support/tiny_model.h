@@ -13,8 +13,9 @@
 namespace folio {
 
 struct TinyModelSpec {
-  std::string architecture = "llama";  // or qwen2, qwen3, gemma3, qwen2moe, qwen3moe, olmoe
-  GgmlType type = GgmlType::kF32;      // of the matrices: kF32, kQ8_0 or kQ4_0
+  // Or qwen2, qwen3, gemma3, qwen2moe, qwen3moe, olmoe, deepseek2.
+  std::string architecture = "llama";
+  GgmlType type = GgmlType::kF32;  // of the matrices: kF32, kQ8_0 or kQ4_0
   int layers = 2;
   int hidden = 64;
   int query_heads = 4;
@@ -27,7 +28,8 @@ struct TinyModelSpec {
   int experts = 0;  // of each layer; llama with some is Mixtral
   int top_k = 2;
   int expert_ffn = 64;
-  int bad_token = -1;  // whose embedding is infinite (F32 only); the output is its own then
+  int latent_rank = 64;  // deepseek2's; a head has head_dim elements, half of them with positions
+  int bad_token = -1;    // whose embedding is infinite (F32 only); the output is its own then
   std::uint64_t seed = 1;
   std::string rope_scaling;  // of rope.scaling.type, or none said
   // More metadata under the architecture's prefix: {"rope.scaling.factor", 4}.
