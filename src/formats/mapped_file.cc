@@ -13,41 +13,29 @@ namespace {
 
 std::string ErrnoText(int number) { return std::generic_category().message(number); }
 
-class FileDescriptor {
- public:
-  // Non-blocking, so that opening a FIFO returns at once and can be refused.
-  explicit FileDescriptor(const std::string& path)
-      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 }  // namespace
 
+// Non-blocking, so that opening a FIFO returns at once and can be refused.
 Result<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
-  const FileDescriptor file(path);
-  if (file.get() < 0) return InputError(path, "open", ErrnoText(errno));
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return InputError(path, "open", ErrnoText(errno));
+  std::shared_ptr<MappedFile> file(new MappedFile(path, descriptor));
   struct stat info{};
-  if (::fstat(file.get(), &info) != 0) return RuntimeError(path, "stat", ErrnoText(errno));
+  if (::fstat(descriptor, &info) != 0) return RuntimeError(path, "stat", ErrnoText(errno));
   if (S_ISDIR(info.st_mode)) return InputError(path, "open", "is a directory, not a file");
   if (!S_ISREG(info.st_mode)) return InputError(path, "open", "is not a regular file");
   const auto size = static_cast<std::size_t>(info.st_size);
-  if (size == 0) return std::shared_ptr<MappedFile>(new MappedFile({}));
-  void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (size == 0) return file;
+  void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
   if (start == MAP_FAILED) {
     return RuntimeError(path, "mmap", std::to_string(size) + " bytes: " + ErrnoText(errno));
   }
-  return std::shared_ptr<MappedFile>(new MappedFile({static_cast<const std::byte*>(start), size}));
+  file->bytes_ = {static_cast<const std::byte*>(start), size};
+  return file;
 }
 
 MappedFile::~MappedFile() {
+  ::close(descriptor_);
   if (bytes_.empty()) return;
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
@@ -57,6 +45,33 @@ void MappedFile::LetGo(std::span<const std::byte> part) const {
   const auto offset = static_cast<std::size_t>(part.data() - bytes_.data()) / page * page;
   const auto end = static_cast<std::size_t>(part.data() + part.size() - bytes_.data());
   ::madvise(const_cast<std::byte*>(bytes_.data()) + offset, end - offset, MADV_DONTNEED);
+}
+
+Status MappedFile::Read(std::uint64_t offset, std::span<std::byte> into) const {
+  for (std::size_t done = 0; done < into.size();) {
+    const std::uint64_t at = offset + done;
+    const ssize_t got =
+        ::pread(descriptor_, into.data() + done, into.size() - done, static_cast<off_t>(at));
+    if (got > 0) {
+      done += static_cast<std::size_t>(got);
+    } else if (got == 0) {
+      return RuntimeError(path_, "byte " + std::to_string(at),
+                          "the file became shorter while it was in use");
+    } else if (errno != EINTR) {
+      return RuntimeError(path_, "byte " + std::to_string(at), ErrnoText(errno));
+    }
+  }
+  return {};
+}
+
+void MappedFile::WillRead(std::uint64_t offset, std::size_t bytes) const {
+  ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                  POSIX_FADV_WILLNEED);
+}
+
+void MappedFile::HaveRead(std::uint64_t offset, std::size_t bytes) const {
+  ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                  POSIX_FADV_DONTNEED);
 }
 
 }  // namespace folio

@@ -1,11 +1,14 @@
-// A regular file mapped read-only into memory for as long as the object lives.
+// A regular file mapped read-only into memory, and open for reading past the mapping, for as long
+// as the object lives.
 #ifndef FOLIO_FORMATS_MAPPED_FILE_H_
 #define FOLIO_FORMATS_MAPPED_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 
@@ -26,9 +29,19 @@ class MappedFile {
   // Takes the pages of `part` out of this process's memory. They come back when they are read.
   void LetGo(std::span<const std::byte> part) const;
 
- private:
-  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  // Reads bytes [offset, offset + into.size()) with system calls: a page that the disk must bring
+  // stalls this caller only, and a file that became shorter is an error, not a signal. From any
+  // thread.
+  Status Read(std::uint64_t offset, std::span<std::byte> into) const;
+  // Asks the system to bring these bytes from the disk soon, or to drop its own copy of them.
+  void WillRead(std::uint64_t offset, std::size_t bytes) const;
+  void HaveRead(std::uint64_t offset, std::size_t bytes) const;
 
+ private:
+  MappedFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+
+  std::string path_;
+  int descriptor_;
   std::span<const std::byte> bytes_;
 };
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 
 namespace folio {
@@ -29,6 +31,33 @@ TEST(MappedFileTest, PagesThatWereLetGoComeBackWithTheSameBytes) {
   (*file)->LetGo(bytes.subspan(5000));
   EXPECT_EQ(bytes[4999], std::byte{'x'});
   EXPECT_EQ(bytes.back(), std::byte{'d'});
+}
+
+TEST(MappedFileTest, ReadingPastTheMappingGivesTheSameBytes) {
+  const std::string path = TemporaryPath("folio_mapped_read");
+  std::ofstream(path) << std::string(100000, 'x') << "end";
+  const auto file = MappedFile::Open(path);
+  ASSERT_TRUE(file.has_value()) << file.error().Message();
+  std::string read(5, ' ');
+  (*file)->WillRead(99998, read.size());
+  ASSERT_TRUE((*file)->Read(99998, std::as_writable_bytes(std::span(read))).has_value());
+  (*file)->HaveRead(99998, read.size());
+  EXPECT_EQ(read, "xxend");
+  EXPECT_TRUE((*file)->Read(100003, {}).has_value());
+}
+
+TEST(MappedFileTest, AFileThatBecameShorterIsAnErrorOfTheRead) {
+  const std::string path = TemporaryPath("folio_mapped_shorter");
+  std::ofstream(path) << std::string(10000, 'x');
+  const auto file = MappedFile::Open(path);
+  ASSERT_TRUE(file.has_value()) << file.error().Message();
+  std::filesystem::resize_file(path, 9000);
+  std::string read(2000, ' ');
+  const Status status = (*file)->Read(8000, std::as_writable_bytes(std::span(read)));
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().Message(),
+            path + ": byte 9000: the file became shorter while it was in use");
+  EXPECT_TRUE((*file)->Read(7000, std::as_writable_bytes(std::span(read))).has_value());
 }
 
 TEST(MappedFileTest, AnEmptyFileHasNoBytes) {

@@ -1,5 +1,6 @@
 #include "formats/model_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -16,6 +17,28 @@ ModelFile::ModelFile(ModelFileParts parts) : parts_(std::move(parts)) {
 void ModelFile::LetGo(const ModelTensor& tensor, std::span<const std::byte> part) const {
   if (tensor.file < 0 || parts_.mappings.empty()) return;
   parts_.mappings[static_cast<std::size_t>(tensor.file)]->LetGo(part);
+}
+
+Status ModelFile::Read(const ModelTensor& tensor, std::size_t first,
+                       std::span<std::byte> into) const {
+  if (tensor.file < 0) {
+    std::ranges::copy(tensor.data.subspan(first, into.size()), into.begin());
+    return {};
+  }
+  const MappedFile& file = *parts_.mappings[static_cast<std::size_t>(tensor.file)];
+  Status read = file.Read(tensor.offset + first, into);
+  if (!read) read.error().where = std::string(tensor.name) + ", " + read.error().where;
+  return read;
+}
+
+void ModelFile::WillRead(const ModelTensor& tensor, std::size_t first, std::size_t bytes) const {
+  if (tensor.file < 0) return;
+  parts_.mappings[static_cast<std::size_t>(tensor.file)]->WillRead(tensor.offset + first, bytes);
+}
+
+void ModelFile::HaveRead(const ModelTensor& tensor, std::size_t first, std::size_t bytes) const {
+  if (tensor.file < 0) return;
+  parts_.mappings[static_cast<std::size_t>(tensor.file)]->HaveRead(tensor.offset + first, bytes);
 }
 
 const ModelTensor* ModelFile::FindTensor(std::string_view name) const {

@@ -59,6 +59,11 @@ class ModelFile {
   const std::vector<std::string>& files() const { return parts_.files; }
   // Takes the pages of a part of a tensor's data out of memory; they come back when they are read.
   void LetGo(const ModelTensor& tensor, std::span<const std::byte> part) const;
+  // Bytes [first, first + into.size()) of a tensor's data, and hints about them, past the mapping
+  // (MappedFile). Of a file that was opened, not parsed.
+  Status Read(const ModelTensor& tensor, std::size_t first, std::span<std::byte> into) const;
+  void WillRead(const ModelTensor& tensor, std::size_t first, std::size_t bytes) const;
+  void HaveRead(const ModelTensor& tensor, std::size_t first, std::size_t bytes) const;
 
   // Typed access. A missing key is an error that names it; so is another type (any integer type
   // serves for an integer in range, any float type for a float) and a scalar float that is not
