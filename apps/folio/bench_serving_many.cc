@@ -71,13 +71,10 @@ std::uint64_t PeakResidentBytes() {
 }
 
 OutputJson AsJson(const MemoryReport& memory) {
-  return {{"budget_bytes", memory.budget_bytes},
-          {"weights_bytes", memory.weights_bytes},
-          {"kv_bytes", memory.kv_bytes},
-          {"kv_index_bytes", memory.kv_index_bytes},
-          {"workspace_bytes", memory.workspace_bytes},
-          {"program_bytes", memory.program_bytes},
-          {"total_bytes", memory.total_bytes}};
+  return {{"budget_bytes", memory.budget_bytes},     {"weights_bytes", memory.weights_bytes},
+          {"experts_bytes", memory.experts_bytes},   {"kv_bytes", memory.kv_bytes},
+          {"kv_index_bytes", memory.kv_index_bytes}, {"workspace_bytes", memory.workspace_bytes},
+          {"program_bytes", memory.program_bytes},   {"total_bytes", memory.total_bytes}};
 }
 
 }  // namespace

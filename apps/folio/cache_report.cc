@@ -126,6 +126,12 @@ std::vector<std::string> MemoryLines(const Snapshot& snapshot) {
   };
   table.Add({"memory plan", "bytes", ""});
   add("weights", memory.weights_bytes);
+  const ExpertCacheSnapshot& experts = snapshot.expert_cache;
+  if (experts.experts > 0) {
+    add("experts", memory.experts_bytes,
+        Grouped(experts.slots) + " of " + Grouped(experts.experts) +
+            " in memory, the others read when they are chosen");
+  }
   add("KV cache", memory.kv_bytes,
       Grouped(snapshot.blocks_total) + " blocks of " + std::to_string(snapshot.block_size) +
           " tokens, " + Grouped(snapshot.block_bytes) + " bytes each");
@@ -215,13 +221,11 @@ OutputJson PoolJson(const LoadedModel& model, const Snapshot& snapshot,
                     std::span<const EndedRequest> requests) {
   const MemoryReport& memory = snapshot.memory;
   OutputJson json;
-  json["memory"] = {{"budget_bytes", memory.budget_bytes},
-                    {"weights_bytes", memory.weights_bytes},
-                    {"kv_bytes", memory.kv_bytes},
-                    {"kv_index_bytes", memory.kv_index_bytes},
-                    {"workspace_bytes", memory.workspace_bytes},
-                    {"program_bytes", memory.program_bytes},
-                    {"total_bytes", memory.total_bytes}};
+  json["memory"] = {
+      {"budget_bytes", memory.budget_bytes},     {"weights_bytes", memory.weights_bytes},
+      {"experts_bytes", memory.experts_bytes},   {"kv_bytes", memory.kv_bytes},
+      {"kv_index_bytes", memory.kv_index_bytes}, {"workspace_bytes", memory.workspace_bytes},
+      {"program_bytes", memory.program_bytes},   {"total_bytes", memory.total_bytes}};
   json["block_size"] = snapshot.block_size;
   json["block_bytes"] = snapshot.block_bytes;
   json["groups"] = snapshot.num_groups;

@@ -149,4 +149,24 @@ OutputJson ExpertLoadsJson(std::span<const ExpertLoadSnapshot> loads) {
   return json;
 }
 
+std::string ExpertCacheLine(const ExpertCacheSnapshot& cache) {
+  const std::uint64_t lookups = cache.hits + cache.misses;
+  const double share =
+      lookups == 0 ? 0 : 100.0 * static_cast<double>(cache.hits) / static_cast<double>(lookups);
+  return "expert cache: " + Grouped(cache.resident) + " of " + Grouped(cache.experts) +
+         " in memory (" + Grouped(cache.slots) + " fit); " + Decimal(share, 1) + " % of " +
+         Grouped(lookups) + " were there when they were needed; " + HumanBytes(cache.bytes_read) +
+         " read, " + Decimal(cache.wait_seconds, 2) + " s waited for\n";
+}
+
+OutputJson ExpertCacheJson(const ExpertCacheSnapshot& cache) {
+  return {{"experts", cache.experts},
+          {"slots", cache.slots},
+          {"resident", cache.resident},
+          {"hits", cache.hits},
+          {"misses", cache.misses},
+          {"bytes_read", cache.bytes_read},
+          {"wait_seconds", cache.wait_seconds}};
+}
+
 }  // namespace folio

@@ -24,6 +24,10 @@ std::string ExpertLoadTable(std::span<const ExpertLoadSnapshot> loads);
 OutputJson RoutedExpertsJson(const RoutedExperts& routed);
 OutputJson ExpertLoadsJson(std::span<const ExpertLoadSnapshot> loads);
 
+// How often the experts needed were in memory, of a model whose experts don't all fit.
+std::string ExpertCacheLine(const ExpertCacheSnapshot& cache);
+OutputJson ExpertCacheJson(const ExpertCacheSnapshot& cache);
+
 }  // namespace folio
 
 #endif  // FOLIO_APPS_FOLIO_EXPERT_REPORT_H_

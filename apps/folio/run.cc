@@ -172,6 +172,8 @@ class Run {
     if (args_.show_experts) {
       json["expert_load"] = ExpertLoadsJson(engine_.TakeSnapshot(/*blocks=*/false).expert_loads);
     }
+    const ExpertCacheSnapshot cache = engine_.TakeSnapshot(/*blocks=*/false).expert_cache;
+    if (cache.experts > 0) json["expert_cache"] = ExpertCacheJson(cache);
     if (args_.show_cache) {
       json["pool"] = PoolJson(engine_.model(), engine_.TakeSnapshot(/*blocks=*/true), ended_);
     }
@@ -197,7 +199,9 @@ class Run {
       for (const Sample& sample : reply.samples) tokens.push_back(sample.token);
       text += ExpertMap(engine_.model().tokenizer(), tokens, reply.experts, ErrorsInColour());
     }
-    text += ExpertLoadTable(engine_.TakeSnapshot(/*blocks=*/false).expert_loads);
+    const Snapshot snapshot = engine_.TakeSnapshot(/*blocks=*/false);
+    text += ExpertLoadTable(snapshot.expert_loads);
+    if (snapshot.expert_cache.experts > 0) text += ExpertCacheLine(snapshot.expert_cache);
     std::fputs(text.c_str(), stderr);
   }
 

@@ -40,6 +40,7 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
 std::vector<PackedMatrix> Representatives(const ModelWeights& weights) {
   std::map<std::pair<GgmlType, std::int64_t>, PackedMatrix> found;
   const auto offer = [&found](const PackedMatrix& matrix) {
+    if (matrix.data == nullptr) return;  // an expert that is not in memory
     PackedMatrix part = matrix;
     if (part.n > kMostOutputs) part.n = kMostOutputs;
     found.try_emplace({matrix.type, matrix.k}, part);

@@ -162,7 +162,8 @@ class Stream {
 
 struct MemoryReport {
   std::uint64_t budget_bytes = 0;
-  std::uint64_t weights_bytes = 0;
+  std::uint64_t weights_bytes = 0;    // without the experts, where these are cached
+  std::uint64_t experts_bytes = 0;    // of those in memory, where not all are
   std::uint64_t kv_bytes = 0;         // blocks
   std::uint64_t kv_index_bytes = 0;   // who holds which, recent prompts
   std::uint64_t workspace_bytes = 0;  // activations of a step, logits
@@ -197,6 +198,17 @@ struct ExpertLoadSnapshot {
   double entropy = 0;                // of the f_i, as a share of log E
 };
 
+// Where a model's experts don't all fit into memory: how often those that were needed did. `hits`
+// and `misses` count experts of a layer in a step, however many rows they had.
+struct ExpertCacheSnapshot {
+  std::int64_t experts = 0;   // of all layers; 0: all of them are in memory, or there are none
+  std::int64_t slots = 0;     // so many fit
+  std::int64_t resident = 0;  // and so many are there now
+  std::uint64_t hits = 0, misses = 0;
+  std::uint64_t bytes_read = 0;  // of the file
+  double wait_seconds = 0;       // in which all waited for an expert
+};
+
 // The engine's own state at one moment between two steps.
 struct Snapshot {
   MemoryReport memory;
@@ -215,6 +227,7 @@ struct Snapshot {
   // tokens with the texts that come of them.
   double forward_seconds = 0, schedule_seconds = 0, draw_seconds = 0;
   std::vector<ExpertLoadSnapshot> expert_loads;  // of layers with experts
+  ExpertCacheSnapshot expert_cache;
   std::vector<RequestSnapshot> requests;
   std::vector<BlockSnapshot> blocks;  // those used or cached, if asked for
   std::string integrity;              // if asked for: what is wrong with the pool, or empty

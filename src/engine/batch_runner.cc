@@ -62,6 +62,8 @@ std::span<const std::int16_t> BatchRunner::ExpertsOf(std::size_t chunk) const {
 }
 
 Status BatchRunner::CheckRows(std::size_t chunk) const {
+  const std::size_t rows = first_rows_[chunk + 1] - first_rows_[chunk];
+  if (Status read = model_->forward().CheckRead(first_rows_[chunk], rows); !read) return read;
   const std::span<const std::int32_t> faults = model_->forward().router_faults();
   if (faults.empty()) return {};
   for (const std::int32_t layer : faults.subspan(first_rows_[chunk], own_rows_[chunk])) {

@@ -35,8 +35,8 @@ class BatchRunner {
   // logits: [wanted rows, vocab], in the order of the chunks. Blocks must be prepared.
   void Run(std::span<const BatchChunk> chunks, float* logits);
 
-  // Of the last Run: what went wrong with a chunk's own rows, drafts aside. Its blocks must not be
-  // used.
+  // Of the last Run: what went wrong with a chunk's own rows, and with the reading of experts for
+  // any of them, drafts included. Its blocks must not be used.
   Status CheckRows(std::size_t chunk) const;
 
   // Of the last Run: the experts of a chunk's rows, drafts included, [rows, layers with experts,

@@ -130,6 +130,7 @@ Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
   const EventTotals& prompted = trace.totals(EventType::kPrompted);
   Snapshot snapshot{.memory = {.budget_bytes = plan.budget_bytes,
                                .weights_bytes = plan.weights_bytes,
+                               .experts_bytes = plan.experts_bytes,
                                .kv_bytes = plan.kv_bytes,
                                .kv_index_bytes = plan.kv_index_bytes,
                                .workspace_bytes = plan.workspace_bytes,
@@ -156,6 +157,16 @@ Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
                     .schedule_seconds = static_cast<double>(schedule_ns_) * 1e-9,
                     .draw_seconds = static_cast<double>(draw_ns_) * 1e-9};
   snapshot.expert_loads = ExpertLoads();
+  if (const ExpertCache* cache = model_->weights().expert_cache.get()) {
+    const ExpertCacheStats experts = cache->stats();
+    snapshot.expert_cache = {.experts = experts.experts,
+                             .slots = experts.slots,
+                             .resident = experts.resident,
+                             .hits = experts.hits,
+                             .misses = experts.misses,
+                             .bytes_read = experts.bytes_read,
+                             .wait_seconds = experts.wait_seconds};
+  }
   for (const Sequence* sequence : scheduler_.All()) {
     snapshot.requests.push_back(SnapshotOf(*sequence));
   }

@@ -83,7 +83,7 @@ LoadedModel::LoadedModel(const LoadOptions& options)
     : options_(options), trace_(options.trace_events), hasher_(std::make_shared<BlockHasher>()) {}
 
 Status LoadedModel::PlanParts() {
-  const Result<std::uint64_t> weights = WeightsBytes(file_, config_);
+  const Result<WeightBytes> weights = MeasureWeights(file_, config_);
   if (!weights) return std::unexpected(weights.error());
   Result<KvLayout> layout = LayOutKvBlock(KvSpecOf(config_), options_.kv_type, options_.block_size);
   if (!layout) return std::unexpected(layout.error());
@@ -105,7 +105,13 @@ Status LoadedModel::PlanParts() {
        .contexts = options_.pool_contexts,
        .num_blocks = options_.num_blocks,
        .max_batch_tokens = options_.max_batch_tokens,
-       .weights_bytes = *weights,
+       .weights_bytes = weights->all,
+       .experts = {.experts = weights->experts,
+                   .least_slots = config_.router.top_k,
+                   .slots = options_.expert_slots,
+                   .dense_bytes = weights->dense,
+                   .bytes_without_slots = weights->cache_without_slots,
+                   .slot_bytes = weights->cache_slot},
        .program_bytes =
            kProgramBytes + static_cast<std::uint64_t>(config_.vocab) * kBytesPerVocabularyToken,
        .fixed_index_bytes = options_.prompt_log_bytes + options_.trace_events * sizeof(Event) +
@@ -171,7 +177,8 @@ Status LoadedModel::LoadParts() {
       text = RuntimeError("memory", "tokenizer", "the system gives no more");
     }
   });
-  Result<std::unique_ptr<ModelWeights>> weights = LoadWeights(file_, config_, *pool_);
+  Result<std::unique_ptr<ModelWeights>> weights =
+      LoadWeights(file_, config_, *pool_, plan_.expert_slots);
   text_thread.join();
   if (!weights) return std::unexpected(weights.error());
   if (!text) return text;

@@ -21,8 +21,8 @@ std::uint64_t KvBytes(std::int64_t blocks, const KvLayout& layout) {
 
 bool Fits(const MemoryPlan& plan) {
   std::uint64_t left = plan.budget_bytes;
-  for (const std::uint64_t part : {plan.weights_bytes, plan.kv_bytes, plan.kv_index_bytes,
-                                   plan.workspace_bytes, plan.program_bytes}) {
+  for (const std::uint64_t part : {plan.weights_bytes, plan.experts_bytes, plan.kv_bytes,
+                                   plan.kv_index_bytes, plan.workspace_bytes, plan.program_bytes}) {
     if (part > left) return false;
     left -= part;
   }
@@ -62,28 +62,83 @@ std::int64_t ContextsInBudget(std::int64_t contexts, std::int64_t one, const Mem
   return CheckedMul(contexts, one).value_or(most) < most ? contexts * one : most;
 }
 
-MemoryPlan Price(const MemoryRequest& request, const KvLayout& layout, std::int64_t context) {
-  MemoryPlan plan{.budget_bytes = request.memory,
-                  .weights_bytes = request.weights_bytes,
-                  .kv_index_bytes = request.fixed_index_bytes,
-                  .workspace_bytes = request.workspace_bytes(context),
-                  .program_bytes = request.program_bytes,
-                  .context = context};
+MemoryPlan Price(const MemoryRequest& request, const KvLayout& layout, std::int64_t context,
+                 std::int64_t expert_slots) {
+  const bool cached = expert_slots > 0;
+  const ExpertsRequest& experts = request.experts;
+  MemoryPlan plan{
+      .budget_bytes = request.memory,
+      .weights_bytes = cached ? experts.dense_bytes : request.weights_bytes,
+      .experts_bytes = cached ? experts.bytes_without_slots +
+                                    static_cast<std::uint64_t>(expert_slots) * experts.slot_bytes
+                              : 0,
+      .kv_index_bytes = request.fixed_index_bytes,
+      .workspace_bytes = request.workspace_bytes(context),
+      .program_bytes = request.program_bytes,
+      .context = context,
+      .expert_slots = expert_slots};
   const std::int64_t one =
       BlocksHeldAtMost(context, GroupSpecs(layout), request.max_batch_tokens, layout.block_size);
-  switch (request.pool) {
-    case PoolSize::kContexts:
-      AddBlocks(request.contexts > 1 ? ContextsInBudget(request.contexts, one, plan, layout) : one,
-                layout, plan);
-      break;
-    case PoolSize::kBudget:
-      AddBlocks(std::max(one, BlocksInBudget(plan, layout)), layout, plan);
-      break;
-    case PoolSize::kGiven:
-      AddBlocks(request.num_blocks, layout, plan);
-      break;
+  if (request.pool == PoolSize::kGiven) {
+    AddBlocks(request.num_blocks, layout, plan);
+  } else if (cached) {
+    AddBlocks(one, layout, plan);
+  } else if (request.pool == PoolSize::kBudget) {
+    AddBlocks(std::max(one, BlocksInBudget(plan, layout)), layout, plan);
+  } else {
+    AddBlocks(request.contexts > 1 ? ContextsInBudget(request.contexts, one, plan, layout) : one,
+              layout, plan);
   }
   return plan;
+}
+
+// The plan of the longest context that fits, at least about `least_context` tokens; if none does,
+// the last that was tried.
+MemoryPlan LongestContext(const MemoryRequest& request, const KvLayout& layout,
+                          std::int64_t least_context, std::int64_t expert_slots) {
+  MemoryPlan plan = Price(request, layout, request.context, expert_slots);
+  while (!Fits(plan) && !request.context_is_given && plan.context > least_context)
+    plan = Price(request, layout, plan.context / 2, expert_slots);
+  return plan;
+}
+
+// What is left goes to more experts.
+void AddExperts(const ExpertsRequest& experts, MemoryPlan& plan) {
+  const std::uint64_t more =
+      std::min((plan.budget_bytes - plan.total_bytes()) / experts.slot_bytes,
+               static_cast<std::uint64_t>(experts.experts - plan.expert_slots));
+  plan.expert_slots += static_cast<std::int64_t>(more);
+  plan.experts_bytes += more * experts.slot_bytes;
+}
+
+// Contexts are not cut below it for the sake of more experts in memory.
+constexpr std::int64_t kEnoughContext = 4096;
+
+MemoryPlan PlanExperts(const MemoryRequest& request, const KvLayout& layout) {
+  const ExpertsRequest& experts = request.experts;
+  if (experts.slots > 0) return LongestContext(request, layout, layout.block_size, experts.slots);
+  MemoryPlan plan = LongestContext(request, layout, kEnoughContext, 0);
+  if (Fits(plan)) return plan;
+  plan = LongestContext(request, layout, kEnoughContext,
+                        std::max(experts.least_slots, experts.experts / 2));
+  if (!Fits(plan)) plan = LongestContext(request, layout, layout.block_size, experts.least_slots);
+  if (Fits(plan)) AddExperts(experts, plan);
+  return plan;
+}
+
+std::string Shortage(const MemoryPlan& plan, const ExpertsRequest& experts) {
+  std::string text = std::to_string(plan.budget_bytes) + " bytes are too few: weights need " +
+                     std::to_string(plan.weights_bytes);
+  if (plan.expert_slots > 0) {
+    text += ", a cache of the least number of experts, " + std::to_string(plan.expert_slots) +
+            " of " + std::to_string(experts.experts) + ", " + std::to_string(plan.experts_bytes);
+  }
+  text += ", the KV cache of " + std::to_string(plan.context) + " tokens " +
+          std::to_string(plan.kv_bytes) + " (and its index " + std::to_string(plan.kv_index_bytes) +
+          "), the workspace " + std::to_string(plan.workspace_bytes) + ", the program " +
+          std::to_string(plan.program_bytes);
+  if (plan.expert_slots > 0) text += ": " + std::to_string(plan.total_bytes()) + " together";
+  return text;
 }
 
 }  // namespace
@@ -91,19 +146,12 @@ MemoryPlan Price(const MemoryRequest& request, const KvLayout& layout, std::int6
 Result<MemoryPlan> PlanMemory(const MemoryRequest& request, const KvLayout& layout) {
   MemoryRequest resolved = request;
   if (resolved.memory == 0) resolved.memory = AvailableMemory();
-  MemoryPlan plan = Price(resolved, layout, request.context);
-  while (!Fits(plan) && !request.context_is_given && plan.context > layout.block_size) {
-    plan = Price(resolved, layout, plan.context / 2);
-  }
+  const MemoryPlan plan = request.experts.experts > 0
+                              ? PlanExperts(resolved, layout)
+                              : LongestContext(resolved, layout, layout.block_size, 0);
   if (Fits(plan)) return plan;
   return RuntimeError("memory", request.memory != 0 ? "--memory" : "machine",
-                      std::to_string(plan.budget_bytes) + " bytes are too few: weights need " +
-                          std::to_string(plan.weights_bytes) + ", the KV cache of " +
-                          std::to_string(plan.context) + " tokens " +
-                          std::to_string(plan.kv_bytes) + " (and its index " +
-                          std::to_string(plan.kv_index_bytes) + "), the workspace " +
-                          std::to_string(plan.workspace_bytes) + ", the program " +
-                          std::to_string(plan.program_bytes));
+                      Shortage(plan, request.experts));
 }
 
 }  // namespace folio

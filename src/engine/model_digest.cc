@@ -69,7 +69,10 @@ std::string ModelDigest(const ModelFile& file) {
   std::vector<const ModelTensor*> tensors;
   for (const ModelTensor& tensor : file.tensors()) tensors.push_back(&tensor);
   std::ranges::sort(tensors, {}, &ModelTensor::name);
-  for (const ModelTensor* tensor : tensors) AddTensor(*tensor, digest);
+  for (const ModelTensor* tensor : tensors) {
+    AddTensor(*tensor, digest);
+    file.LetGo(*tensor, tensor->data);  // with the sample's page come its neighbours
+  }
   return digest.Finish();
 }
 

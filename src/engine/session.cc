@@ -76,6 +76,7 @@ Status Session::Compute(std::span<const TokenId> tokens, bool last, float* all_l
                                        : last                ? 1
                                                              : 0};
   runner_.Run({&chunk, 1}, all_logits != nullptr ? all_logits : logits_.data());
+  if (Status read = model_->forward().CheckRead(0, tokens.size()); !read) return read;
   if (last && all_logits != nullptr) {
     const float* row = all_logits + static_cast<std::size_t>(rows - 1) * vocab;
     std::copy(row, row + vocab, logits_.begin());

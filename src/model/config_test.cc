@@ -26,7 +26,7 @@ Result<ModelConfig> ConfigOf(const TinyModelSpec& spec) {
   if (!file) return std::unexpected(file.error());
   Result<ModelConfig> config = ReadModelConfig(*file);
   if (!config) return config;
-  if (const Result<std::uint64_t> bytes = WeightsBytes(*file, *config); !bytes) {
+  if (const Result<WeightBytes> bytes = MeasureWeights(*file, *config); !bytes) {
     return std::unexpected(bytes.error());
   }
   return config;
@@ -104,13 +104,13 @@ TEST(ModelConfigTest, AMissingTensorIsNamed) {
   Result<ModelConfig> config = ReadModelConfig(*file);
   ASSERT_TRUE(config.has_value());
   config->qk_norm = true;  // what a qwen3 file would need
-  const Result<std::uint64_t> bytes = WeightsBytes(*file, *config);
+  const Result<WeightBytes> bytes = MeasureWeights(*file, *config);
   ASSERT_FALSE(bytes.has_value());
   EXPECT_NE(bytes.error().Message().find("blk.0.attn_q_norm.weight: tensor is missing"),
             std::string::npos);
   config->qk_norm = false;
   config->ffn = 95;
-  const Result<std::uint64_t> misshapen = WeightsBytes(*file, *config);
+  const Result<WeightBytes> misshapen = MeasureWeights(*file, *config);
   ASSERT_FALSE(misshapen.has_value());
   EXPECT_NE(misshapen.error().Message().find(
                 "blk.0.ffn_gate.weight: has shape [64, 96], must have [64, 95]"),

@@ -136,6 +136,7 @@ Result<std::unique_ptr<Forward>> Forward::Create(const ModelConfig& config, Mode
 void Forward::Run(const ForwardBatch& batch, float* logits) {
   const auto rows = static_cast<std::int64_t>(batch.tokens.size());
   router_faults_.clear();
+  unread_rows_.clear();
   weights_->packing.BeforeStep(*pool_);
   Embed(batch);
   positions_.Fill(batch.groups.front(), *pool_);

@@ -70,6 +70,10 @@ class Forward {
   // Empty where all is well. Such a row's logits are no numbers.
   std::span<const std::int32_t> router_faults() const { return router_faults_; }
 
+  // Of the last Run: an error if an expert of one of these rows could not be read. Their logits,
+  // keys and values mean nothing then.
+  Status CheckRead(std::size_t first_row, std::size_t rows) const;
+
   // Of the layers with experts, in order, since the start.
   std::span<const ExpertLoad> expert_loads() const { return expert_loads_; }
 
@@ -108,6 +112,7 @@ class Forward {
   void FeedForward(const Activations& x, const FfnWeights& weights, float* out);
   void NoteRouting(const ForwardBatch& batch, std::size_t layer);
   void NoteRouterFaults(std::int64_t rows, std::size_t layer);
+  void NoteUnreadRows(std::size_t rows);
   void AddSharedExpert(const Activations& x, const MoeWeights& weights);
   void AddBranch(std::int64_t rows, const NormWeights& post_norm);
   void NormRows(const float* in, const NormWeights& norm, std::int64_t rows, float* out);
@@ -126,6 +131,8 @@ class Forward {
   std::optional<LatentAttention> latent_;  // of models with MLA
   std::optional<MoeLayer> moe_;            // of models with experts
   std::vector<std::int32_t> router_faults_;
+  std::vector<bool> unread_rows_;  // of the last Run; empty: none
+  Error read_error_;
   std::vector<ExpertLoad> expert_loads_;
   AlignedBuffer workspace_;
   Buffers buffers_;

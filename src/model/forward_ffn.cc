@@ -33,6 +33,7 @@ void Forward::FfnBranch(const ForwardBatch& batch, std::size_t layer_index) {
 void Forward::NoteRouting(const ForwardBatch& batch, std::size_t layer) {
   const LayerRouting& routing = moe_->routing();
   NoteRouterFaults(static_cast<std::int64_t>(batch.tokens.size()), layer);
+  NoteUnreadRows(batch.tokens.size());
   const auto moe_layer = static_cast<std::size_t>(config_->layers[layer].moe_index);
   expert_loads_[moe_layer].Add(routing.chosen, routing.scores);
   if (batch.routed_experts == nullptr) return;
@@ -54,6 +55,23 @@ void Forward::NoteRouterFaults(std::int64_t rows, std::size_t layer) {
     if (std::isnan(routing.scores[row * experts]) && router_faults_[row] < 0)
       router_faults_[row] = static_cast<std::int32_t>(layer);
   }
+}
+
+void Forward::NoteUnreadRows(std::size_t rows) {
+  const LayerRouting& routing = moe_->routing();
+  if (routing.unread_rows.empty()) return;
+  if (unread_rows_.empty()) read_error_ = *routing.read_error;
+  unread_rows_.resize(rows);
+  for (const std::int32_t row : routing.unread_rows)
+    unread_rows_[static_cast<std::size_t>(row)] = true;
+}
+
+Status Forward::CheckRead(std::size_t first_row, std::size_t rows) const {
+  if (unread_rows_.empty()) return {};
+  const auto first = unread_rows_.begin() + static_cast<std::ptrdiff_t>(first_row);
+  const auto end = first + static_cast<std::ptrdiff_t>(rows);
+  if (std::find(first, end, true) == end) return {};
+  return std::unexpected(read_error_);
 }
 
 // out = down(act(gate(x)) * up(x)), or down(act(up(x))) where there is no gate. The converted form

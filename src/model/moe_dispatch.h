@@ -24,6 +24,7 @@ class Dispatch {
   // routed: [rows, top_k]. A counting sort: O(rows * top_k + experts), no allocation.
   void Build(std::span<const RoutedExpert> routed);
 
+  std::int64_t rows() const { return slots() / top_k_; }
   // Every row has top_k slots; an expert's slots lie side by side.
   std::int64_t slots() const { return static_cast<std::int64_t>(row_of_slot_.size()); }
   std::int64_t first_slot(int expert) const {

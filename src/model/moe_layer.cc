@@ -74,12 +74,40 @@ MoeLayer::MoeLayer(const ModelConfig& config, Isa isa, Numerics numerics, std::i
 void MoeLayer::Run(const MoeWeights& weights, const Activations& x, float* out, ThreadPool& pool) {
   RouteRows(weights, x, pool);
   dispatch_.Build(chosen_);
-  CutIntoTiles();
-  Gather(x, pool);
-  GateAndUp(weights, pool);
-  Activate(weights, pool);
-  Down(weights, pool);
+  PlaceConverted();
+  if (weights.cache == nullptr) {
+    RunExperts(weights, dispatch_.busy_experts(), x, pool);
+  } else {
+    RunCached(weights, x, pool);
+  }
   Combine(weights, x.rows, out, pool);
+}
+
+// Those in memory first, while the others are read.
+void MoeLayer::RunCached(const MoeWeights& weights, const Activations& x, ThreadPool& pool) {
+  ExpertCache& cache = *weights.cache;
+  cache.Begin(weights.cache_layer, dispatch_);
+  for (std::span<const std::int32_t> experts = cache.Next(); !experts.empty();
+       experts = cache.Next())
+    RunExperts(weights, experts, x, pool);
+  unread_rows_.clear();
+  for (const std::int32_t expert : cache.failed()) {
+    for (std::int64_t slot = dispatch_.first_slot(expert); slot < dispatch_.first_slot(expert + 1);
+         ++slot)
+      unread_rows_.push_back(dispatch_.row_of(slot));
+  }
+  routing_.unread_rows = unread_rows_;
+  routing_.read_error = &cache.error();
+}
+
+// These experts' networks for all of their rows; outputs to the rows' slots.
+void MoeLayer::RunExperts(const MoeWeights& weights, std::span<const std::int32_t> experts,
+                          const Activations& x, ThreadPool& pool) {
+  CutIntoTiles(experts);
+  Gather(x, pool);
+  GateAndUp(weights, experts, pool);
+  Activate(weights, pool);
+  Down(weights, experts, pool);
 }
 
 void MoeLayer::RouteRows(const MoeWeights& weights, const Activations& x, ThreadPool& pool) {
@@ -108,14 +136,19 @@ void MoeLayer::RouteRows(const MoeWeights& weights, const Activations& x, Thread
   routing_.first_bad_row = first_bad_row == x.rows ? -1 : first_bad_row.load();
 }
 
-void MoeLayer::CutIntoTiles() {
+void MoeLayer::PlaceConverted() {
   const std::int64_t k = std::max(config_->hidden, config_->expert_ffn);
   std::size_t converted = 0;
-  tiles_.clear();
   for (const std::int32_t expert : dispatch_.busy_experts()) {
-    const std::int64_t rows = dispatch_.count(expert);
     converted_at_[static_cast<std::size_t>(expert)] = converted;
-    converted += ActivationBytes(rows, k);
+    converted += ActivationBytes(dispatch_.count(expert), k);
+  }
+}
+
+void MoeLayer::CutIntoTiles(std::span<const std::int32_t> experts) {
+  tiles_.clear();
+  for (const std::int32_t expert : experts) {
+    const std::int64_t rows = dispatch_.count(expert);
     for (std::int64_t first = 0; first < rows; first += kActivationTileRows)
       tiles_.push_back({expert, first, std::min(kActivationTileRows, rows - first)});
   }
@@ -149,10 +182,11 @@ void MoeLayer::Gather(const Activations& x, ThreadPool& pool) {
   });
 }
 
-void MoeLayer::GateAndUp(const MoeWeights& weights, ThreadPool& pool) {
+void MoeLayer::GateAndUp(const MoeWeights& weights, std::span<const std::int32_t> experts,
+                         ThreadPool& pool) {
   const std::int64_t ffn = config_->expert_ffn;
   jobs_.clear();
-  for (const std::int32_t expert : dispatch_.busy_experts()) {
+  for (const std::int32_t expert : experts) {
     const FfnWeights& own = weights.experts[static_cast<std::size_t>(expert)];
     const Activations rows = RowsOf(expert, buffers_.gathered, config_->hidden);
     const std::int64_t at = dispatch_.first_slot(expert) * ffn;
@@ -178,10 +212,11 @@ void MoeLayer::Activate(const MoeWeights& weights, ThreadPool& pool) {
   });
 }
 
-void MoeLayer::Down(const MoeWeights& weights, ThreadPool& pool) {
+void MoeLayer::Down(const MoeWeights& weights, std::span<const std::int32_t> experts,
+                    ThreadPool& pool) {
   const std::int64_t hidden = config_->hidden;
   jobs_.clear();
-  for (const std::int32_t expert : dispatch_.busy_experts()) {
+  for (const std::int32_t expert : experts) {
     const FfnWeights& own = weights.experts[static_cast<std::size_t>(expert)];
     float* y = buffers_.gathered + dispatch_.first_slot(expert) * hidden;
     jobs_.push_back({.x = RowsOf(expert, buffers_.gate, config_->expert_ffn),

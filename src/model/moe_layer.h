@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/error.h"
 #include "cpu/isa.h"
 #include "cpu/thread_pool.h"
 #include "kernels/product.h"
@@ -28,6 +29,10 @@ struct LayerRouting {
   std::span<const RoutedExpert> chosen;  // [rows, top_k], best first
   std::span<const float> scores;         // [rows, experts]
   std::int64_t first_bad_row = -1;       // whose logits are infinite or no numbers; -1: none
+  // Rows whose experts could not all be read (any number of times each), and why: their outputs
+  // mean nothing.
+  std::span<const std::int32_t> unread_rows;
+  const Error* read_error = nullptr;
 };
 
 class MoeLayer {
@@ -67,14 +72,19 @@ class MoeLayer {
   static Buffers LayOut(const ModelConfig& config, std::int64_t max_rows, std::byte* base);
 
   void RouteRows(const MoeWeights& weights, const Activations& x, ThreadPool& pool);
-  void CutIntoTiles();
+  void PlaceConverted();
+  void RunCached(const MoeWeights& weights, const Activations& x, ThreadPool& pool);
+  void RunExperts(const MoeWeights& weights, std::span<const std::int32_t> experts,
+                  const Activations& x, ThreadPool& pool);
+  void CutIntoTiles(std::span<const std::int32_t> experts);
   // Views of an expert's rows within a buffer of all slots.
   Activations RowsOf(std::int32_t expert, const float* floats, std::int64_t k) const;
   void ConvertTile(const Tile& tile, const float* floats, std::int64_t k) const;
   void Gather(const Activations& x, ThreadPool& pool);
-  void GateAndUp(const MoeWeights& weights, ThreadPool& pool);
+  void GateAndUp(const MoeWeights& weights, std::span<const std::int32_t> experts,
+                 ThreadPool& pool);
   void Activate(const MoeWeights& weights, ThreadPool& pool);
-  void Down(const MoeWeights& weights, ThreadPool& pool);
+  void Down(const MoeWeights& weights, std::span<const std::int32_t> experts, ThreadPool& pool);
   void Combine(const MoeWeights& weights, std::int64_t rows, float* out, ThreadPool& pool) const;
 
   const ModelConfig* config_;
@@ -85,8 +95,9 @@ class MoeLayer {
   LayerRouting routing_;
   std::vector<RoutedExpert> chosen_;       // [rows, top_k]
   std::vector<std::size_t> converted_at_;  // [experts]: offset of an expert's converted rows
-  std::vector<Tile> tiles_;
+  std::vector<Tile> tiles_;                // of the experts that run together
   std::vector<ProductJob> jobs_;
+  std::vector<std::int32_t> unread_rows_;
 };
 
 }  // namespace folio

@@ -15,15 +15,20 @@ constexpr std::size_t kPortionBytes = std::size_t{8} << 20;
 // Longest packing before a step.
 constexpr std::chrono::milliseconds kPackingTime{500};
 
-std::span<const std::byte> FileData(const MatrixToPack& matrix) {
-  const std::int64_t row_bytes = FileRowBytes(matrix.target->type, matrix.target->k);
-  return matrix.tensor->data.subspan(static_cast<std::size_t>(matrix.first_row * row_bytes),
-                                     static_cast<std::size_t>(matrix.target->n * row_bytes));
-}
-
 std::int64_t Strips(const PackedMatrix& matrix) { return (matrix.n + kStripRows - 1) / kStripRows; }
 
 }  // namespace
+
+std::size_t FirstByte(const MatrixToPack& matrix) {
+  return static_cast<std::size_t>(matrix.first_row *
+                                  FileRowBytes(matrix.target->type, matrix.target->k));
+}
+
+std::span<const std::byte> FileData(const MatrixToPack& matrix) {
+  const PackedMatrix& shape = *matrix.target;
+  return matrix.tensor->data.subspan(
+      FirstByte(matrix), static_cast<std::size_t>(shape.n * FileRowBytes(shape.type, shape.k)));
+}
 
 Result<WeightPacking> WeightPacking::Create(const ModelFile& file,
                                             const std::vector<MatrixToPack>& matrices,

@@ -26,6 +26,10 @@ struct MatrixToPack {
   PackedMatrix* twin = nullptr;    // always equal to the target; may be null
 };
 
+// The matrix's rows in the file: where they begin in the tensor's data, and the mapped bytes.
+std::size_t FirstByte(const MatrixToPack& matrix);
+std::span<const std::byte> FileData(const MatrixToPack& matrix);
+
 class WeightPacking {
  public:
   WeightPacking() = default;

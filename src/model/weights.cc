@@ -1,8 +1,10 @@
 #include "model/weights.h"
 
+#include <algorithm>
 #include <deque>
 #include <initializer_list>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "base/checked.h"
@@ -318,25 +320,87 @@ class WeightPlan {
   std::vector<MatrixToPack> matrices_;
 };
 
+// The experts' matrices apart from those that every row goes through, both with offsets of their
+// own.
+struct DenseAndExperts {
+  std::vector<MatrixToPack> dense;
+  std::size_t dense_bytes = 0;
+  ExpertMatrices experts;
+};
+
+void AddExpert(const MatrixToPack& gate, const MatrixToPack& up, const MatrixToPack& down,
+               ExpertMatrices& experts) {
+  std::size_t bytes = 0;
+  for (MatrixToPack matrix : {gate, up, down}) {
+    matrix.offset = bytes;
+    bytes += PackedBytes(matrix.target->type, matrix.target->n, matrix.target->k);
+    experts.matrices.push_back(matrix);
+  }
+  experts.slot_bytes = std::max(experts.slot_bytes, bytes);
+}
+
+DenseAndExperts Split(const WeightPlan& plan, ModelWeights& weights) {
+  std::unordered_map<const PackedMatrix*, const MatrixToPack*> of_target;
+  for (const MatrixToPack& matrix : plan.matrices()) of_target[matrix.target] = &matrix;
+  DenseAndExperts split;
+  for (LayerWeights& layer : weights.layers) {
+    if (layer.moe.experts.empty()) continue;
+    layer.moe.cache_layer = split.experts.layers++;
+    split.experts.of_a_layer = static_cast<int>(layer.moe.experts.size());
+    for (const FfnWeights& expert : layer.moe.experts) {
+      const auto take = [&](const PackedMatrix& matrix) {
+        return *of_target.extract(&matrix).mapped();
+      };
+      AddExpert(take(expert.gate), take(expert.up), take(expert.down), split.experts);
+    }
+  }
+  for (MatrixToPack matrix : plan.matrices()) {
+    if (!of_target.contains(matrix.target)) continue;
+    matrix.offset = split.dense_bytes;
+    split.dense_bytes += PackedBytes(matrix.target->type, matrix.target->n, matrix.target->k);
+    split.dense.push_back(matrix);
+  }
+  return split;
+}
+
 }  // namespace
 
-Result<std::uint64_t> WeightsBytes(const ModelFile& file, const ModelConfig& config) {
+Result<WeightBytes> MeasureWeights(const ModelFile& file, const ModelConfig& config) {
   ModelWeights weights;
   const WeightPlan plan(file, config, weights);
   if (!plan.status()) return std::unexpected(plan.status().error());
-  std::uint64_t bytes = plan.bytes();
-  for (const TransposedTensor& transposed : weights.transposed) bytes += transposed.tensor().bytes;
+  std::uint64_t transposed_bytes = 0;
+  for (const TransposedTensor& transposed : weights.transposed)
+    transposed_bytes += transposed.tensor().bytes;
+  const DenseAndExperts split = Split(plan, weights);
+  WeightBytes bytes{.all = plan.bytes() + transposed_bytes,
+                    .dense = split.dense_bytes + transposed_bytes};
+  if (split.experts.layers == 0) return bytes;
+  bytes.experts = split.experts.experts();
+  bytes.cache_without_slots = ExpertCache::Bytes(split.experts, 0);
+  bytes.cache_slot = ExpertCache::Bytes(split.experts, 1) - bytes.cache_without_slots;
   return bytes;
 }
 
 Result<std::unique_ptr<ModelWeights>> LoadWeights(const ModelFile& file, const ModelConfig& config,
-                                                  const ThreadPool& pool) {
+                                                  const ThreadPool& pool,
+                                                  std::int64_t expert_slots) {
   auto weights = std::make_unique<ModelWeights>();
   const WeightPlan plan(file, config, *weights);
   if (!plan.status()) return std::unexpected(plan.status().error());
   for (TransposedTensor& transposed : weights->transposed) transposed.Compute();
-  Result<WeightPacking> packing =
-      WeightPacking::Create(file, plan.matrices(), plan.bytes(), pool.size());
+  std::vector<MatrixToPack> to_pack = plan.matrices();
+  std::size_t bytes = plan.bytes();
+  if (expert_slots > 0) {
+    DenseAndExperts split = Split(plan, *weights);
+    to_pack = std::move(split.dense);
+    bytes = split.dense_bytes;
+    auto cache = ExpertCache::Create(file, std::move(split.experts), expert_slots);
+    if (!cache) return std::unexpected(cache.error());
+    weights->expert_cache = *std::move(cache);
+    for (LayerWeights& layer : weights->layers) layer.moe.cache = weights->expert_cache.get();
+  }
+  Result<WeightPacking> packing = WeightPacking::Create(file, to_pack, bytes, pool.size());
   if (!packing) return std::unexpected(packing.error());
   weights->packing = *std::move(packing);
   return weights;

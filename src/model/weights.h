@@ -13,6 +13,7 @@
 #include "formats/model_file.h"
 #include "kernels/product.h"
 #include "model/config.h"
+#include "model/expert_cache.h"
 #include "model/transposed_tensor.h"
 #include "model/weight_packing.h"
 
@@ -43,6 +44,10 @@ struct MoeWeights {
   std::vector<FfnWeights> experts;  // empty in a dense layer
   FfnWeights shared;                // a network that every token goes through
   PackedMatrix shared_gate;         // [1, hidden]: its sigmoid scales the shared network's output
+  // Null: all experts are in memory. Else they are asked of it by this number of the layer, and
+  // have no data while they are not.
+  ExpertCache* cache = nullptr;
+  int cache_layer = 0;
 };
 
 // MLA's projections. A head's rows of k_b take its query into the latent space, those of v_b a
@@ -113,16 +118,26 @@ struct ModelWeights {
   NormWeights output_norm;  // [hidden]
   std::vector<LayerWeights> layers;
   std::deque<TransposedTensor> transposed;  // which `packing` packs from
-  WeightPacking packing;                    // owns what all the matrices point into
+  WeightPacking packing;  // owns what all the matrices point into, but for those of the cache
+  std::unique_ptr<ExpertCache> expert_cache;  // null: all experts are in memory
 };
 
-// Bytes that LoadWeights reserves.
-Result<std::uint64_t> WeightsBytes(const ModelFile& file, const ModelConfig& config);
+// What LoadWeights reserves.
+struct WeightBytes {
+  std::uint64_t all = 0;
+  std::uint64_t dense = 0;                // without the experts
+  std::int64_t experts = 0;               // of all layers
+  std::uint64_t cache_without_slots = 0;  // of the experts that are in memory,
+  std::uint64_t cache_slot = 0;           // and of each of them
+};
+Result<WeightBytes> MeasureWeights(const ModelFile& file, const ModelConfig& config);
 
 // Checks every tensor's presence and shape and reads the vectors; the matrices can be used at once
 // and are packed later. `file` must outlive the weights, whose products run on `pool`.
+// `expert_slots`: so many experts are in memory at a time, 0 = all.
 Result<std::unique_ptr<ModelWeights>> LoadWeights(const ModelFile& file, const ModelConfig& config,
-                                                  const ThreadPool& pool);
+                                                  const ThreadPool& pool,
+                                                  std::int64_t expert_slots = 0);
 
 }  // namespace folio
 
