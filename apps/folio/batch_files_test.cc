@@ -148,7 +148,7 @@ TEST_F(BatchFilesTest, ARepeatedCustomIdIsAnError) {
   const auto records = RunAll();
   ASSERT_EQ(records.size(), 4U);
   for (const std::size_t i : {2, 3}) {
-    const ApiJson record = ApiJson::parse(records[i]);
+    const Json record = Json::parse(records[i]);
     EXPECT_EQ(record["error"]["code"], "duplicate_custom_id");
     EXPECT_EQ(record["custom_id"], "a");
     EXPECT_TRUE(record["response"].is_null());
@@ -161,9 +161,9 @@ TEST_F(BatchFilesTest, ALongLineIsAnErrorRecord) {
   Put(In(), RequestLine("a", std::string(20 << 20, 'x')) + RequestLine("b"));
   const auto records = RunAll();
   ASSERT_EQ(records.size(), 2U);
-  EXPECT_EQ(ApiJson::parse(records[0])["error"]["code"], "line_too_long");
+  EXPECT_EQ(Json::parse(records[0])["error"]["code"], "line_too_long");
   EXPECT_LT(records[0].size(), 1000U);
-  EXPECT_TRUE(ApiJson::parse(records[1])["error"].is_null());
+  EXPECT_TRUE(Json::parse(records[1])["error"].is_null());
 }
 
 TEST_F(BatchFilesTest, OneProcessAtATime) {

@@ -16,7 +16,8 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
 void AddModelArg(const Command& command, std::string& model) {
   command.AddText("MODEL", model,
-                  "a GGUF file or a name in the store (default: $FOLIO_MODEL, else the default "
+                  "a GGUF file, a Hugging Face folder or a name in the store (default: "
+                  "$FOLIO_MODEL, else the default "
                   "model)");
 }
 

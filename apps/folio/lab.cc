@@ -171,7 +171,8 @@ void AddLab(const Command& folio) {
   command.AddFlag("--list", args->list, "say what each one shows");
   command.AddText(
       "--model", args->lab.model,
-      "a GGUF file or a name in the store (default: as for run; paged and kv-size "
+      "a GGUF file, a Hugging Face folder or a name in the store (default: as for run; paged and "
+      "kv-size "
       "need none and then take the shape of Qwen3-8B; attention and moe take none; two steps "
       "of positions need one)");
   command.AddWhole("--tokens", args->lab.tokens, 1, kMost,

@@ -12,6 +12,7 @@
 #include "formats/open_model.h"
 #include "kvcache/kv_sizing.h"
 #include "store/model_store.h"
+#include "text/tokenizer.h"
 
 namespace folio {
 namespace {
@@ -36,7 +37,20 @@ OutputJson BoolOrNull(const ModelFile& file, std::string_view key) {
   return value ? OutputJson(*value) : OutputJson();
 }
 
+// Of a folder, which keeps it in a file of its own.
+OutputJson TokenizerOfFolder(const ModelFile& file) {
+  const Result<Tokenizer> tokenizer = Tokenizer::FromModel(file);
+  if (!tokenizer) return {{"model", "tokenizer.json"}, {"error", tokenizer.error().Message()}};
+  const auto id = [](TokenId token) { return token < 0 ? OutputJson() : OutputJson(token); };
+  return {{"model", "tokenizer.json"},
+          {"tokens", tokenizer->vocab_size()},
+          {"bos", id(tokenizer->bos())},
+          {"eos", id(tokenizer->eos())},
+          {"add_bos", tokenizer->add_bos()}};
+}
+
 OutputJson TokenizerJson(const ModelFile& file) {
+  if (file.gguf_version() == 0) return TokenizerOfFolder(file);
   const auto tokens = file.GetStrings("tokenizer.ggml.tokens");
   return {{"model", StringOf(file, "tokenizer.ggml.model")},
           {"pre", StringOf(file, "tokenizer.ggml.pre")},
@@ -94,7 +108,9 @@ OutputJson FileJson(const ModelFile& file, const ModelFacts& facts, bool tensors
   json["path"] = file.path();
   json["files"] = file.files();
   json["bytes"] = file.file_bytes();
-  json["gguf_version"] = file.gguf_version();
+  const bool gguf = file.gguf_version() != 0;
+  json["format"] = gguf ? "gguf" : "folder";
+  json["gguf_version"] = gguf ? OutputJson(file.gguf_version()) : OutputJson();
   json["architecture"] = facts.architecture;
   json["name"] = facts.name;
   json["parameters"] = facts.parameters;
@@ -143,9 +159,11 @@ std::string AsText(const OutputJson& json, bool tensors) {
     text += std::string(title) + "  " + value + "\n";
   };
   line("file        ", Plain(json["path"]));
-  line("size        ", HumanBytes(json["bytes"].get<std::uint64_t>()) + ", GGUF version " +
-                           Plain(json["gguf_version"]) + ", files " +
-                           std::to_string(json["files"].size()));
+  const OutputJson& version = json["gguf_version"];
+  line("size        ",
+       HumanBytes(json["bytes"].get<std::uint64_t>()) + ", " +
+           (version.is_null() ? "Hugging Face folder" : "GGUF version " + Plain(version)) +
+           ", files " + std::to_string(json["files"].size()));
   line("model       ", Plain(json["name"]) + ", architecture " + Plain(json["architecture"]));
   line("parameters  ", Plain(json["parameters"]) + " in " + Plain(json["tensors"]) + " tensors");
   const OutputJson& types = json["types"];
@@ -189,7 +207,7 @@ Status RunShow(const ShowArgs& args) {
 
 void AddShow(const Command& folio) {
   auto args = std::make_shared<ShowArgs>();
-  const Command command = folio.AddCommand("show", "what a model file is");
+  const Command command = folio.AddCommand("show", "what a model is");
   AddModelArg(command, args->model);
   command.AddFlag("--tensors", args->tensors, "list every tensor too");
   command.AddFlag("--json", args->json, "print one JSON document");

@@ -9,7 +9,7 @@ use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::tokenizer::{
     Model, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, SplitDelimiterBehavior,
 };
-use tokenizers::{DecoderWrapper, Tokenizer};
+use tokenizers::{AddedToken, DecoderWrapper, ModelWrapper, Tokenizer};
 use unicode_normalization_alignments::UnicodeNormalization;
 
 use crate::ffi::{fill, guarded, slice, FolioBuffer, FolioBytes, FolioIds};
@@ -156,6 +156,24 @@ unsafe fn explain_merge_error(spec: &FolioBpeSpec, error: &str) -> String {
     error.to_owned()
 }
 
+/// Writers mark many control tokens as ordinary added ones. Special, they are left alone in texts
+/// that must not form any.
+fn mark_control_tokens(tokenizer: &mut Tokenizer) -> tokenizers::Result<()> {
+    const BRACKETS: [&str; 4] = ["<|", "|>", "<\u{FF5C}", "\u{FF5C}>"];
+    let unmarked: Vec<_> = tokenizer
+        .get_added_vocabulary()
+        .get_added_tokens_decoder()
+        .values()
+        .filter(|t| !t.special && BRACKETS.iter().any(|b| t.content.contains(b)))
+        .map(|t| AddedToken {
+            special: true,
+            ..t.clone()
+        })
+        .collect();
+    tokenizer.add_special_tokens(unmarked)?;
+    Ok(())
+}
+
 pub struct JsonTokenizer {
     parsing: Tokenizer,
     plain: OnceLock<Tokenizer>,
@@ -167,6 +185,10 @@ impl JsonTokenizer {
         let mut parsing = Tokenizer::from_bytes(json).map_err(|e| e.to_string())?;
         parsing.with_padding(None);
         parsing.with_truncation(None).map_err(|e| e.to_string())?;
+        if !matches!(parsing.get_model(), ModelWrapper::BPE(_)) {
+            return Err("model: its type is not BPE, the only one supported".to_owned());
+        }
+        mark_control_tokens(&mut parsing).map_err(|e| e.to_string())?;
         let highest = parsing.get_vocab(true).into_values().max();
         Ok(Self {
             parsing,

@@ -46,7 +46,7 @@ std::string_view BatchUrl(BatchEndpoint endpoint) {
 
 BatchLine ReadBatchLine(std::string_view text) {
   BatchLine line;
-  Result<ApiJson> json = ParseJson(text);
+  Result<Json> json = ParseJson(text);
   if (!json) {
     line.refusal = BatchRefusal{"invalid_json", json.error().Message()};
     return line;
@@ -65,10 +65,10 @@ BatchLine ReadBatchLine(std::string_view text) {
 }
 
 std::string BatchRecordLine(const BatchRecord& record) {
-  ApiJson json = {{"id", "batch_req_" + record.id},
-                  {"custom_id", nullptr},
-                  {"response", nullptr},
-                  {"error", nullptr}};
+  Json json = {{"id", "batch_req_" + record.id},
+               {"custom_id", nullptr},
+               {"response", nullptr},
+               {"error", nullptr}};
   if (record.custom_id) json["custom_id"] = *record.custom_id;
   if (record.error) {
     json["error"] = {{"code", record.error->code}, {"message", record.error->message}};

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.h"
 #include "base/error.h"
+#include "formats/json.h"
 
 namespace folio {
 
@@ -26,7 +26,7 @@ enum class BatchEndpoint { kChatCompletions, kCompletions };
 struct BatchLine {
   std::optional<std::string> custom_id;  // also of a line that is refused for something else
   BatchEndpoint endpoint = BatchEndpoint::kChatCompletions;
-  ApiJson body;
+  Json body;
   std::optional<BatchRefusal> refusal;
 };
 
@@ -40,7 +40,7 @@ struct BatchRecord {
   // Either a response ...
   int status_code = 0;
   std::string request_id;
-  ApiJson body;
+  Json body;
   // ... or an error.
   std::optional<BatchRefusal> error;
 };

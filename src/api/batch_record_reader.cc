@@ -34,7 +34,7 @@ class HeadReader {
     }
     return Scalar();
   }
-  bool binary(ApiJson::binary_t&) { return false; }
+  bool binary(Json::binary_t&) { return false; }
   bool start_object(std::size_t) { return Open(); }
   bool start_array(std::size_t) { return Open(); }
   bool end_object() { return Close(); }
@@ -80,7 +80,7 @@ class HeadReader {
 
 Result<BatchRecordHead> ReadBatchRecord(std::string_view line) {
   HeadReader reader;
-  if (!line.starts_with(kBatchRecordStart) || !ApiJson::sax_parse(line, &reader) ||
+  if (!line.starts_with(kBatchRecordStart) || !Json::sax_parse(line, &reader) ||
       !reader.complete()) {
     return InputError("", "", "is no record of a batch");
   }

@@ -23,11 +23,11 @@ std::int64_t ReadMaxTokens(Fields& fields) {
 }
 
 void RefuseChatOnly(Fields& fields) {
-  if (const ApiJson* functions = fields.List("functions"); functions && !functions->empty()) {
+  if (const Json* functions = fields.List("functions"); functions && !functions->empty()) {
     fields.Refuse("functions", "is not supported: use tools");
   }
   if (fields.Find("audio") != nullptr) fields.Refuse("audio", "is not supported: replies are text");
-  const ApiJson* modalities = fields.List("modalities");
+  const Json* modalities = fields.List("modalities");
   for (std::size_t i = 0; modalities != nullptr && i < modalities->size(); ++i) {
     if ((*modalities)[i] == "text") continue;
     fields.Refuse("modalities[" + std::to_string(i) + "]", "is not 'text': replies are text");
@@ -36,14 +36,14 @@ void RefuseChatOnly(Fields& fields) {
 
 }  // namespace
 
-Result<ApiRequest> ParseChatCompletion(const ApiJson& body) {
+Result<ApiRequest> ParseChatCompletion(const Json& body) {
   ApiRequest request;
   std::optional<Error> refusal;
   Fields fields(body, "", refusal);
-  const ApiJson messages = ReadMessages(fields);
-  ApiJson variables = ApiJson::object();
-  if (const ApiJson* given = fields.Object("chat_template_kwargs")) variables = *given;
-  if (ApiJson tools = ReadTools(fields); !tools.empty()) variables["tools"] = std::move(tools);
+  const Json messages = ReadMessages(fields);
+  Json variables = Json::object();
+  if (const Json* given = fields.Object("chat_template_kwargs")) variables = *given;
+  if (Json tools = ReadTools(fields); !tools.empty()) variables["tools"] = std::move(tools);
   ReadCommonFields(fields, request);
   ReadLogprobs(fields, request.request.sampling);
   request.request.max_tokens = ReadMaxTokens(fields);

@@ -11,11 +11,11 @@ namespace {
 constexpr std::int64_t kDefaultMaxTokens = 16;  // OpenAI's
 constexpr std::size_t kMostPrompts = 2048;
 
-std::vector<std::int32_t> ReadIds(Fields& fields, const std::string& path, const ApiJson& list) {
+std::vector<std::int32_t> ReadIds(Fields& fields, const std::string& path, const Json& list) {
   std::vector<std::int32_t> ids;
   ids.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const ApiJson& id = list[i];
+    const Json& id = list[i];
     const std::string at = path + "[" + std::to_string(i) + "]";
     if (!id.is_number_integer()) {
       fields.RefuseKind(at, id, "a token id");
@@ -31,7 +31,7 @@ std::vector<std::int32_t> ReadIds(Fields& fields, const std::string& path, const
   return ids;
 }
 
-ApiPrompt ReadPrompt(Fields& fields, const std::string& path, const ApiJson& prompt) {
+ApiPrompt ReadPrompt(Fields& fields, const std::string& path, const Json& prompt) {
   if (prompt.is_string()) return prompt.get<std::string>();
   if (!prompt.is_array()) {
     fields.RefuseKind(path, prompt, "a string or a list of token ids");
@@ -43,7 +43,7 @@ ApiPrompt ReadPrompt(Fields& fields, const std::string& path, const ApiJson& pro
 
 // A string, token ids, or a list of either.
 void ReadPrompts(Fields& fields, std::vector<ApiPrompt>& prompts) {
-  const ApiJson* prompt = fields.Find("prompt");
+  const Json* prompt = fields.Find("prompt");
   if (prompt == nullptr) return fields.Refuse("prompt", "is missing");
   if (!prompt->is_array() || prompt->empty() || prompt->front().is_number()) {
     prompts.push_back(ReadPrompt(fields, "prompt", *prompt));
@@ -73,7 +73,7 @@ void RefuseUnlessNeutral(Fields& fields, int choices) {
 
 }  // namespace
 
-Result<ApiRequest> ParseCompletion(const ApiJson& body) {
+Result<ApiRequest> ParseCompletion(const Json& body) {
   ApiRequest request;
   std::optional<Error> refusal;
   Fields fields(body, "", refusal);

@@ -15,7 +15,7 @@ std::string Shown(double value) {
 
 }  // namespace
 
-Fields::Fields(const ApiJson& object, std::string path, std::optional<Error>& refusal)
+Fields::Fields(const Json& object, std::string path, std::optional<Error>& refusal)
     : object_(&object), path_(std::move(path)), refusal_(&refusal) {
   if (object.is_object()) return;
   RefuseKind("", object, "an object");
@@ -32,11 +32,11 @@ void Fields::Refuse(std::string_view name, std::string why) {
   *refusal_ = Error{ErrorKind::kInput, "", PathOf(name), std::move(why)};
 }
 
-void Fields::RefuseKind(std::string_view name, const ApiJson& found, std::string_view wanted) {
+void Fields::RefuseKind(std::string_view name, const Json& found, std::string_view wanted) {
   Refuse(name, "is " + std::string(JsonKind(found)) + ", not " + std::string(wanted));
 }
 
-const ApiJson* Fields::Find(std::string_view name) const {
+const Json* Fields::Find(std::string_view name) const {
   if (object_ == nullptr) return nullptr;
   const auto found = object_->find(name);
   return found == object_->end() || found->is_null() ? nullptr : &*found;
@@ -44,7 +44,7 @@ const ApiJson* Fields::Find(std::string_view name) const {
 
 std::optional<std::int64_t> Fields::Whole(std::string_view name, std::int64_t low,
                                           std::int64_t high) {
-  const ApiJson* found = Find(name);
+  const Json* found = Find(name);
   if (found == nullptr) return std::nullopt;
   if (!found->is_number_integer()) {
     RefuseKind(name, *found, "a whole number");
@@ -60,7 +60,7 @@ std::optional<std::int64_t> Fields::Whole(std::string_view name, std::int64_t lo
 }
 
 std::optional<float> Fields::Real(std::string_view name, float low, float high) {
-  const ApiJson* found = Find(name);
+  const Json* found = Find(name);
   if (found == nullptr) return std::nullopt;
   if (!found->is_number()) {
     RefuseKind(name, *found, "a number");
@@ -73,7 +73,7 @@ std::optional<float> Fields::Real(std::string_view name, float low, float high) 
 }
 
 std::optional<bool> Fields::Flag(std::string_view name) {
-  const ApiJson* found = Find(name);
+  const Json* found = Find(name);
   if (found == nullptr) return std::nullopt;
   if (found->is_boolean()) return found->get<bool>();
   RefuseKind(name, *found, "true or false");
@@ -81,22 +81,22 @@ std::optional<bool> Fields::Flag(std::string_view name) {
 }
 
 std::optional<std::string> Fields::Text(std::string_view name) {
-  const ApiJson* found = Find(name);
+  const Json* found = Find(name);
   if (found == nullptr) return std::nullopt;
   if (found->is_string()) return found->get<std::string>();
   RefuseKind(name, *found, "a string");
   return std::nullopt;
 }
 
-const ApiJson* Fields::List(std::string_view name) {
-  const ApiJson* found = Find(name);
+const Json* Fields::List(std::string_view name) {
+  const Json* found = Find(name);
   if (found == nullptr || found->is_array()) return found;
   RefuseKind(name, *found, "a list");
   return nullptr;
 }
 
-const ApiJson* Fields::Object(std::string_view name) {
-  const ApiJson* found = Find(name);
+const Json* Fields::Object(std::string_view name) {
+  const Json* found = Find(name);
   if (found == nullptr || found->is_object()) return found;
   RefuseKind(name, *found, "an object");
   return nullptr;

@@ -9,35 +9,35 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.h"
 #include "base/error.h"
+#include "formats/json.h"
 
 namespace folio {
 
 class Fields {
  public:
   // `object` and `refusal` must outlive this. `path` is empty for the document itself.
-  Fields(const ApiJson& object, std::string path, std::optional<Error>& refusal);
+  Fields(const Json& object, std::string path, std::optional<Error>& refusal);
 
   // Nothing where the member is absent or wrong.
   std::optional<std::int64_t> Whole(std::string_view name, std::int64_t low, std::int64_t high);
   std::optional<float> Real(std::string_view name, float low, float high);
   std::optional<bool> Flag(std::string_view name);
   std::optional<std::string> Text(std::string_view name);
-  const ApiJson* List(std::string_view name);
-  const ApiJson* Object(std::string_view name);
-  const ApiJson* Find(std::string_view name) const;  // of any type
+  const Json* List(std::string_view name);
+  const Json* Object(std::string_view name);
+  const Json* Find(std::string_view name) const;  // of any type
 
   void Refuse(std::string_view name, std::string why);
   // Refuses what was found for what it is: "is a number, not WANTED".
-  void RefuseKind(std::string_view name, const ApiJson& found, std::string_view wanted);
+  void RefuseKind(std::string_view name, const Json& found, std::string_view wanted);
   bool refused() const { return refusal_->has_value(); }
   std::optional<Error>& refusal() { return *refusal_; }
   // "tools[2].function" for an empty name, else with ".NAME".
   std::string PathOf(std::string_view name) const;
 
  private:
-  const ApiJson* object_;  // null where it is no object
+  const Json* object_;  // null where it is no object
   std::string path_;
   std::optional<Error>* refusal_;
 };

@@ -25,8 +25,8 @@ std::span<const Sample> ShownSamples(const Reply& reply, const TokenBytes& bytes
   return std::span(reply.samples).first(shown);
 }
 
-ApiJson BytesJson(std::string_view bytes) {
-  ApiJson list = ApiJson::array();
+Json BytesJson(std::string_view bytes) {
+  Json list = Json::array();
   for (const char byte : bytes) list.push_back(static_cast<unsigned char>(byte));
   return list;
 }
@@ -57,7 +57,7 @@ std::string Spelled(std::string_view bytes) {
   return text;
 }
 
-ApiJson ChatEntry(std::int32_t token, float logprob, const TokenBytes& bytes) {
+Json ChatEntry(std::int32_t token, float logprob, const TokenBytes& bytes) {
   const std::string_view piece = bytes(token);
   return {{"token", Repaired(piece)}, {"logprob", logprob}, {"bytes", BytesJson(piece)}};
 }
@@ -69,11 +69,11 @@ std::size_t CountCharacters(std::string_view bytes) {
 
 }  // namespace
 
-ApiJson ChatLogprobs(const Reply& reply, const TokenBytes& bytes) {
-  ApiJson content = ApiJson::array();
+Json ChatLogprobs(const Reply& reply, const TokenBytes& bytes) {
+  Json content = Json::array();
   for (const Sample& sample : ShownSamples(reply, bytes)) {
-    ApiJson entry = ChatEntry(sample.token, sample.logprob, bytes);
-    entry["top_logprobs"] = ApiJson::array();
+    Json entry = ChatEntry(sample.token, sample.logprob, bytes);
+    entry["top_logprobs"] = Json::array();
     for (const TokenLogprob& other : sample.top) {
       entry["top_logprobs"].push_back(ChatEntry(other.token, other.logprob, bytes));
     }
@@ -82,15 +82,15 @@ ApiJson ChatLogprobs(const Reply& reply, const TokenBytes& bytes) {
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-ApiJson CompletionLogprobs(const Reply& reply, const TokenBytes& bytes) {
-  ApiJson tokens = ApiJson::array();
-  ApiJson logprobs = ApiJson::array();
-  ApiJson tops = ApiJson::array();
-  ApiJson offsets = ApiJson::array();
+Json CompletionLogprobs(const Reply& reply, const TokenBytes& bytes) {
+  Json tokens = Json::array();
+  Json logprobs = Json::array();
+  Json tops = Json::array();
+  Json offsets = Json::array();
   std::size_t offset = 0;
   for (const Sample& sample : ShownSamples(reply, bytes)) {
     const std::string_view piece = bytes(sample.token);
-    ApiJson top = ApiJson::object();
+    Json top = Json::object();
     for (const TokenLogprob& other : sample.top) {
       // The same spelling twice (a control token and an empty one): the more probable stays.
       top.emplace(Spelled(bytes(other.token)), other.logprob);

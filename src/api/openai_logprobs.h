@@ -2,19 +2,19 @@
 #ifndef FOLIO_API_OPENAI_LOGPROBS_H_
 #define FOLIO_API_OPENAI_LOGPROBS_H_
 
-#include "api/json.h"
 #include "api/openai_reply.h"
 #include "folio/engine.h"
+#include "formats/json.h"
 
 namespace folio {
 
 // {content: [{token, logprob, bytes, top_logprobs: [{token, logprob, bytes}]}], refusal}. A token
 // that is no whole character is shown with U+FFFD; its bytes are exact.
-ApiJson ChatLogprobs(const Reply& reply, const TokenBytes& bytes);
+Json ChatLogprobs(const Reply& reply, const TokenBytes& bytes);
 
 // {tokens, token_logprobs, top_logprobs: [{token: logprob}], text_offset}. A token that is no whole
 // character is spelled "bytes:\xe2\x80". Offsets count characters of the reply.
-ApiJson CompletionLogprobs(const Reply& reply, const TokenBytes& bytes);
+Json CompletionLogprobs(const Reply& reply, const TokenBytes& bytes);
 
 }  // namespace folio
 

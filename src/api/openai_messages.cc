@@ -13,7 +13,7 @@ std::string ItemPath(std::string_view list, std::size_t i) {
 }
 
 // The text of one part of a content.
-std::string PartText(const ApiJson& part, const std::string& path, std::optional<Error>& refusal) {
+std::string PartText(const Json& part, const std::string& path, std::optional<Error>& refusal) {
   Fields fields(part, path, refusal);
   const auto type = fields.Text("type").value_or("text");
   if (type != "text" && type != "refusal") {
@@ -26,7 +26,7 @@ std::string PartText(const ApiJson& part, const std::string& path, std::optional
 }
 
 std::string ContentText(Fields& message) {
-  const ApiJson* content = message.Find("content");
+  const Json* content = message.Find("content");
   if (content == nullptr) return {};
   if (content->is_string()) return content->get<std::string>();
   if (!content->is_array()) {
@@ -40,12 +40,12 @@ std::string ContentText(Fields& message) {
   return text;
 }
 
-ApiJson ToolCall(const ApiJson& call, const std::string& path, std::optional<Error>& refusal) {
+Json ToolCall(const Json& call, const std::string& path, std::optional<Error>& refusal) {
   Fields fields(call, path, refusal);
   if (const auto type = fields.Text("type"); type && *type != "function") {
     fields.Refuse("type", "is '" + *type + "'; only 'function' is supported");
   }
-  const ApiJson* function = fields.Object("function");
+  const Json* function = fields.Object("function");
   if (function == nullptr) {
     fields.Refuse("function", "is missing");
     return {};
@@ -59,10 +59,10 @@ ApiJson ToolCall(const ApiJson& call, const std::string& path, std::optional<Err
            {{"name", name.value_or("")}, {"arguments", inner.Text("arguments").value_or("{}")}}}};
 }
 
-void AddToolCalls(Fields& message, ApiJson& out) {
-  const ApiJson* calls = message.List("tool_calls");
+void AddToolCalls(Fields& message, Json& out) {
+  const Json* calls = message.List("tool_calls");
   if (calls == nullptr || calls->empty()) return;
-  ApiJson list = ApiJson::array();
+  Json list = Json::array();
   for (std::size_t i = 0; i < calls->size() && !message.refused(); ++i) {
     list.push_back(
         ToolCall((*calls)[i], ItemPath(message.PathOf("tool_calls"), i), message.refusal()));
@@ -84,9 +84,9 @@ std::string ReadRole(Fields& message) {
   return *role == "developer" ? "system" : *std::move(role);
 }
 
-ApiJson ReadMessage(const ApiJson& item, const std::string& path, std::optional<Error>& refusal) {
+Json ReadMessage(const Json& item, const std::string& path, std::optional<Error>& refusal) {
   Fields message(item, path, refusal);
-  ApiJson out;
+  Json out;
   const std::string role = ReadRole(message);
   out["role"] = role;
   if (role != "assistant" && message.Find("content") == nullptr) {
@@ -104,23 +104,23 @@ ApiJson ReadMessage(const ApiJson& item, const std::string& path, std::optional<
   return out;
 }
 
-ApiJson ReadTool(const ApiJson& item, const std::string& path, std::optional<Error>& refusal) {
+Json ReadTool(const Json& item, const std::string& path, std::optional<Error>& refusal) {
   Fields tool(item, path, refusal);
   if (const auto type = tool.Text("type"); type.value_or("") != "function") {
     tool.Refuse("type", type ? "is '" + *type + "'; only 'function' is supported" : "is missing");
   }
-  const ApiJson* function = tool.Object("function");
+  const Json* function = tool.Object("function");
   if (function == nullptr) {
     tool.Refuse("function", "is missing");
     return {};
   }
   Fields fields(*function, tool.PathOf("function"), refusal);
-  ApiJson out;
+  Json out;
   const auto name = fields.Text("name");
   if (!name) fields.Refuse("name", "is missing");
   out["name"] = name.value_or("");
   if (auto text = fields.Text("description")) out["description"] = *std::move(text);
-  if (const ApiJson* schema = fields.Object("parameters")) out["parameters"] = *schema;
+  if (const Json* schema = fields.Object("parameters")) out["parameters"] = *schema;
   if (fields.Flag("strict").value_or(false)) {
     fields.Refuse("strict", "is true: calls are not held to a schema yet");
   }
@@ -129,7 +129,7 @@ ApiJson ReadTool(const ApiJson& item, const std::string& path, std::optional<Err
 
 // Whether the model is to see the tools.
 bool ReadToolChoice(Fields& fields) {
-  const ApiJson* choice = fields.Find("tool_choice");
+  const Json* choice = fields.Find("tool_choice");
   if (choice == nullptr) return true;
   if (choice->is_string()) {
     const auto text = choice->get<std::string>();
@@ -148,27 +148,27 @@ bool ReadToolChoice(Fields& fields) {
 
 }  // namespace
 
-ApiJson ReadMessages(Fields& fields) {
-  const ApiJson* messages = fields.List("messages");
+Json ReadMessages(Fields& fields) {
+  const Json* messages = fields.List("messages");
   if (messages == nullptr || messages->empty()) {
     fields.Refuse("messages", messages == nullptr ? "is missing" : "is empty");
     return {};
   }
-  ApiJson list = ApiJson::array();
+  Json list = Json::array();
   for (std::size_t i = 0; i < messages->size() && !fields.refused(); ++i) {
     list.push_back(ReadMessage((*messages)[i], ItemPath("messages", i), fields.refusal()));
   }
   return list;
 }
 
-ApiJson ReadTools(Fields& fields) {
+Json ReadTools(Fields& fields) {
   const bool shown = ReadToolChoice(fields);
-  ApiJson list = ApiJson::array();
-  const ApiJson* tools = fields.List("tools");
+  Json list = Json::array();
+  const Json* tools = fields.List("tools");
   for (std::size_t i = 0; tools != nullptr && i < tools->size() && !fields.refused(); ++i) {
     list.push_back(ReadTool((*tools)[i], ItemPath("tools", i), fields.refusal()));
   }
-  return shown ? list : ApiJson::array();
+  return shown ? list : Json::array();
 }
 
 }  // namespace folio

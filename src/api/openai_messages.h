@@ -8,14 +8,14 @@
 #define FOLIO_API_OPENAI_MESSAGES_H_
 
 #include "api/fields.h"
-#include "api/json.h"
+#include "formats/json.h"
 
 namespace folio {
 
 // The list of `fields`' messages, or null after a refusal.
-ApiJson ReadMessages(Fields& fields);
+Json ReadMessages(Fields& fields);
 // The list of its tools; empty if there are none or tool_choice is "none".
-ApiJson ReadTools(Fields& fields);
+Json ReadTools(Fields& fields);
 
 }  // namespace folio
 

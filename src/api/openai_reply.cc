@@ -10,7 +10,7 @@ std::string_view FinishReasonText(FinishReason reason) {
   return reason == FinishReason::kLength ? "length" : "stop";
 }
 
-ApiJson UsageJson(std::span<const Outcome> outcomes) {
+Json UsageJson(std::span<const Outcome> outcomes) {
   Usage sum;
   for (const Outcome& outcome : outcomes) {
     sum.prompt_tokens += outcome.usage.prompt_tokens;
@@ -23,8 +23,8 @@ ApiJson UsageJson(std::span<const Outcome> outcomes) {
           {"prompt_tokens_details", {{"cached_tokens", sum.cached_tokens}}}};
 }
 
-ApiJson ReplyJson(const ReplyHead& head, const char* object, ApiJson choices,
-                  std::span<const Outcome> outcomes) {
+Json ReplyJson(const ReplyHead& head, const char* object, Json choices,
+               std::span<const Outcome> outcomes) {
   return {{"id", head.id},
           {"object", object},
           {"created", head.created},
@@ -37,39 +37,39 @@ bool IsCallersFault(const Error& error) { return error.kind != ErrorKind::kRunti
 
 }  // namespace
 
-ApiJson ChatCompletionJson(const ReplyHead& head, const Outcome& outcome, bool logprobs,
-                           const TokenBytes& bytes) {
-  ApiJson choices = ApiJson::array();
+Json ChatCompletionJson(const ReplyHead& head, const Outcome& outcome, bool logprobs,
+                        const TokenBytes& bytes) {
+  Json choices = Json::array();
   for (const Reply& reply : outcome.choices) {
-    ApiJson message = {{"role", "assistant"}, {"content", reply.text}, {"refusal", nullptr}};
+    Json message = {{"role", "assistant"}, {"content", reply.text}, {"refusal", nullptr}};
     choices.push_back({{"index", choices.size()},
                        {"message", std::move(message)},
-                       {"logprobs", logprobs ? ChatLogprobs(reply, bytes) : ApiJson()},
+                       {"logprobs", logprobs ? ChatLogprobs(reply, bytes) : Json()},
                        {"finish_reason", FinishReasonText(reply.finish_reason)}});
   }
   return ReplyJson(head, "chat.completion", std::move(choices), {&outcome, 1});
 }
 
-ApiJson CompletionJson(const ReplyHead& head, std::span<const Outcome> outcomes, bool logprobs,
-                       const TokenBytes& bytes) {
-  ApiJson choices = ApiJson::array();
+Json CompletionJson(const ReplyHead& head, std::span<const Outcome> outcomes, bool logprobs,
+                    const TokenBytes& bytes) {
+  Json choices = Json::array();
   for (const Outcome& outcome : outcomes) {
     for (const Reply& reply : outcome.choices) {
       choices.push_back({{"index", choices.size()},
                          {"text", reply.text},
-                         {"logprobs", logprobs ? CompletionLogprobs(reply, bytes) : ApiJson()},
+                         {"logprobs", logprobs ? CompletionLogprobs(reply, bytes) : Json()},
                          {"finish_reason", FinishReasonText(reply.finish_reason)}});
     }
   }
   return ReplyJson(head, "text_completion", std::move(choices), outcomes);
 }
 
-ApiJson ErrorJson(const Error& error) {
+Json ErrorJson(const Error& error) {
   const bool is_path = error.what.empty() && !error.where.empty();
   return {{"error",
            {{"message", error.Message()},
             {"type", IsCallersFault(error) ? "invalid_request_error" : "server_error"},
-            {"param", is_path ? ApiJson(error.where) : ApiJson()},
+            {"param", is_path ? Json(error.where) : Json()},
             {"code", nullptr}}}};
 }
 

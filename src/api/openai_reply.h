@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.h"
 #include "base/error.h"
 #include "folio/engine.h"
+#include "formats/json.h"
 
 namespace folio {
 
@@ -25,14 +25,14 @@ struct ReplyHead {
 
 // Log-probabilities are written where the samples have them (`logprobs`): of the tokens that the
 // text consists of, so neither the end token's nor those of a stop string.
-ApiJson ChatCompletionJson(const ReplyHead& head, const Outcome& outcome, bool logprobs,
-                           const TokenBytes& bytes);
+Json ChatCompletionJson(const ReplyHead& head, const Outcome& outcome, bool logprobs,
+                        const TokenBytes& bytes);
 // One outcome a prompt; choices are numbered through all of them.
-ApiJson CompletionJson(const ReplyHead& head, std::span<const Outcome> outcomes, bool logprobs,
-                       const TokenBytes& bytes);
+Json CompletionJson(const ReplyHead& head, std::span<const Outcome> outcomes, bool logprobs,
+                    const TokenBytes& bytes);
 
 // {"error": {message, type, param, code}}; param is the error's `where`, if it is a JSON path.
-ApiJson ErrorJson(const Error& error);
+Json ErrorJson(const Error& error);
 // 400 for what the caller can mend, else 500.
 int HttpStatusOf(const Error& error);
 

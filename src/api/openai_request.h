@@ -11,13 +11,13 @@
 #define FOLIO_API_OPENAI_REQUEST_H_
 
 #include "api/api_request.h"
-#include "api/json.h"
 #include "base/error.h"
+#include "formats/json.h"
 
 namespace folio {
 
-Result<ApiRequest> ParseChatCompletion(const ApiJson& body);
-Result<ApiRequest> ParseCompletion(const ApiJson& body);
+Result<ApiRequest> ParseChatCompletion(const Json& body);
+Result<ApiRequest> ParseCompletion(const Json& body);
 
 }  // namespace folio
 

@@ -9,10 +9,10 @@
 namespace folio {
 namespace {
 
-ApiJson Body(const std::string& text) {
+Json Body(const std::string& text) {
   auto parsed = ParseJson(text);
   EXPECT_TRUE(parsed.has_value()) << text;
-  return parsed.value_or(ApiJson());
+  return parsed.value_or(Json());
 }
 
 // A chat body with these further members.

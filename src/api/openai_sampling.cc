@@ -26,7 +26,7 @@ void ReadSampling(Fields& fields, SamplingParams& sampling) {
 }
 
 std::optional<std::uint64_t> ReadSeed(Fields& fields) {
-  const ApiJson* found = fields.Find("seed");
+  const Json* found = fields.Find("seed");
   if (found == nullptr) return std::nullopt;
   if (!found->is_number_integer()) {
     fields.RefuseKind("seed", *found, "a whole number");
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> ReadSeed(Fields& fields) {
   return static_cast<std::uint64_t>(found->get<std::int64_t>());
 }
 
-void AddStop(Fields& fields, const std::string& path, const ApiJson& stop,
+void AddStop(Fields& fields, const std::string& path, const Json& stop,
              std::vector<std::string>& stops) {
   if (!stop.is_string()) return fields.RefuseKind(path, stop, "a string");
   auto text = stop.get<std::string>();
@@ -49,7 +49,7 @@ void AddStop(Fields& fields, const std::string& path, const ApiJson& stop,
 }
 
 void ReadStop(Fields& fields, std::vector<std::string>& stops) {
-  const ApiJson* stop = fields.Find("stop");
+  const Json* stop = fields.Find("stop");
   if (stop == nullptr) return;
   if (stop->is_string()) return AddStop(fields, "stop", *stop, stops);
   if (!stop->is_array()) return fields.RefuseKind("stop", *stop, "a string or a list of strings");
@@ -76,10 +76,10 @@ void ReadCacheHints(Fields& fields, Request& request) {
 }
 
 void RefuseUnsupported(Fields& fields) {
-  if (const ApiJson* bias = fields.Object("logit_bias"); bias != nullptr && !bias->empty()) {
+  if (const Json* bias = fields.Object("logit_bias"); bias != nullptr && !bias->empty()) {
     fields.Refuse("logit_bias", "is not supported");
   }
-  const ApiJson* format = fields.Object("response_format");
+  const Json* format = fields.Object("response_format");
   if (format == nullptr) return;
   Fields inner(*format, "response_format", fields.refusal());
   const auto type = inner.Text("type");

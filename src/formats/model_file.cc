@@ -46,19 +46,24 @@ const ModelTensor* ModelFile::FindTensor(std::string_view name) const {
   return entry == tensor_index_.end() ? nullptr : &parts_.tensors[entry->second];
 }
 
+std::string ModelFile::SourceName(std::string_view name) const {
+  const auto source = parts_.source_names.find(name);
+  return std::string(source == parts_.source_names.end() ? name : source->second);
+}
+
 const MetadataValue* ModelFile::Find(std::string_view key) const {
   const auto entry = parts_.metadata.find(key);
   return entry == parts_.metadata.end() ? nullptr : &entry->second;
 }
 
 std::unexpected<Error> ModelFile::Missing(std::string_view key) const {
-  return InputError(parts_.path, std::string(key), "the key is missing");
+  return InputError(parts_.path, SourceName(key), "the key is missing");
 }
 
 std::unexpected<Error> ModelFile::WrongType(std::string_view key, const MetadataValue& value,
                                             std::string_view needed) const {
   return InputError(
-      parts_.path, std::string(key),
+      parts_.path, SourceName(key),
       "is " + DescribeMetadataValue(value) + "; " + std::string(needed) + " is needed");
 }
 
@@ -127,7 +132,7 @@ Result<std::vector<std::int64_t>> ModelFile::GetInts(std::string_view key) const
   constexpr auto kMost = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
   for (std::size_t i = 0; i < uints->size(); ++i) {
     if ((*uints)[i] <= kMost) continue;
-    return InputError(parts_.path, std::string(key),
+    return InputError(parts_.path, SourceName(key),
                       "[" + std::to_string(i) + "] is " + std::to_string((*uints)[i]) +
                           ", more than a signed integer holds");
   }

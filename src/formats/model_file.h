@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -35,13 +36,15 @@ struct ModelTensor {
 // What a reader of a format puts together.
 struct ModelFileParts {
   std::string path;
-  std::uint32_t gguf_version = 0;
+  std::uint32_t gguf_version = 0;  // 0: no GGUF file
   std::uint64_t file_bytes = 0;
   Metadata metadata;
   std::vector<ModelTensor> tensors;  // no two of one name
   std::vector<std::string> files;
   std::vector<std::shared_ptr<MappedFile>> mappings;  // one a file, or none
   std::vector<std::shared_ptr<const void>> kept;      // more memory that views point into
+  // What keys and tensors are called in the files, where that is not GGUF's name.
+  std::map<std::string, std::string, std::less<>> source_names;
 };
 
 class ModelFile {
@@ -57,6 +60,8 @@ class ModelFile {
   const ModelTensor* FindTensor(std::string_view name) const;
   // Paths of all files, in order.
   const std::vector<std::string>& files() const { return parts_.files; }
+  // What the files call a key or a tensor: its name for errors.
+  std::string SourceName(std::string_view name) const;
   // Takes the pages of a part of a tensor's data out of memory; they come back when they are read.
   void LetGo(const ModelTensor& tensor, std::span<const std::byte> part) const;
   // Bytes [first, first + into.size()) of a tensor's data, and hints about them, past the mapping
@@ -64,6 +69,9 @@ class ModelFile {
   Status Read(const ModelTensor& tensor, std::size_t first, std::span<std::byte> into) const;
   void WillRead(const ModelTensor& tensor, std::size_t first, std::size_t bytes) const;
   void HaveRead(const ModelTensor& tensor, std::size_t first, std::size_t bytes) const;
+
+  // Keeps memory that metadata point into as long as the model.
+  void Keep(std::shared_ptr<const void> memory) { parts_.kept.push_back(std::move(memory)); }
 
   // Typed access. A missing key is an error that names it; so is another type (any integer type
   // serves for an integer in range, any float type for a float) and a scalar float that is not

@@ -9,7 +9,7 @@
 
 namespace folio {
 
-// A GGUF file (or the first of a split one).
+// A GGUF file (or the first of a split one), or a folder of Hugging Face's.
 Result<ModelFile> OpenModelFile(const std::string& path);
 
 }  // namespace folio

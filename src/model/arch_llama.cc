@@ -15,6 +15,7 @@ Status ConfigureLlama(const ModelFile& file, ModelConfig& config) {
     if (!factors) return std::unexpected(factors.error());
     rope.frequency_factors = *std::move(factors);
   }
+  if (Status window = ReadWindow(file, config); !window) return window;  // Mistral's first
   const Result<std::uint64_t> experts = file.GetUintOr("llama.expert_count", 0);
   if (!experts) return std::unexpected(experts.error());
   if (*experts == 0) return {};

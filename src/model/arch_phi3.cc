@@ -1,5 +1,4 @@
 #include "model/architectures.h"
-#include "model/config_reader.h"
 
 namespace folio {
 
@@ -8,12 +7,7 @@ Status ConfigurePhi3(const ModelFile& file, ModelConfig& config) {
   config.rope_pairs = RopePairs::kHalves;
   config.fused_qkv = true;
   config.fused_gate_up = true;
-  ConfigReader read(file, config.architecture);
-  const std::int64_t window = read.IntOr("attention.sliding_window", 0, 0, kLargestContext);
-  // One as long as the context hides nothing.
-  if (window < config.context_length)
-    for (LayerConfig& layer : config.layers) layer.window = window;
-  return read.status();
+  return ReadWindow(file, config);
 }
 
 }  // namespace folio

@@ -33,6 +33,9 @@ Status ConfigureGptOss(const ModelFile& file, ModelConfig& config);     // gpt-o
 // Reads the shapes of MLA's heads, from files of before and after April 2025.
 void ReadLatentHeads(ConfigReader& read, ModelConfig& config);
 
+// A window that every layer has alike: attention.sliding_window, 0 or absent for none.
+Status ReadWindow(const ModelFile& file, ModelConfig& config);
+
 // What feed_forward_length means in a file that does not say how wide an expert is.
 enum class WidthWithoutKey {
   kOfOne,     // one expert's width

@@ -129,6 +129,11 @@ Result<ModelConfig> ReadModelConfig(const ModelFile& file) {
   if (Status status = ReadVocabulary(file, config); !status) return std::unexpected(status.error());
   if (Status status = architecture->configure(file, config); !status)
     return std::unexpected(status.error());
+  // Some families' queries and keys have their rows reordered on the way to GGUF; in a folder they
+  // are as they were trained.
+  const Result<bool> halves = file.GetBoolOr(config.architecture + ".rope.halves", false);
+  if (!halves) return std::unexpected(halves.error());
+  if (*halves) config.rope_pairs = RopePairs::kHalves;
   return config;
 }
 

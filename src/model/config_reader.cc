@@ -45,7 +45,8 @@ bool ConfigReader::Has(const char* suffix) const {
 }
 
 void ConfigReader::Refuse(const char* suffix, std::string why) {
-  Fail(Error{ErrorKind::kInput, file_->path(), prefix_ + suffix, std::move(why)});
+  Fail(
+      Error{ErrorKind::kInput, file_->path(), file_->SourceName(prefix_ + suffix), std::move(why)});
 }
 
 void ConfigReader::Fail(Error error) {

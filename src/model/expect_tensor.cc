@@ -16,7 +16,7 @@ Result<const ModelTensor*> ExpectTensor(const ModelFile& file, const std::string
   const ModelTensor* tensor = file.FindTensor(name);
   if (tensor == nullptr) return InputError(file.path(), name, "tensor is missing");
   if (tensor->dims != dims) {
-    return InputError(file.path(), name,
+    return InputError(file.path(), file.SourceName(name),
                       "has shape " + Shape(tensor->dims) + ", must have " + Shape(dims));
   }
   return tensor;

@@ -183,18 +183,12 @@ class WeightPlan {
 
   void AddExperts(const std::string& prefix, const ModelConfig& config, MoeWeights& target) {
     const std::int64_t experts = config.router.experts;
-    if (file_.FindTensor(prefix + "ffn_gate.0.weight") != nullptr && status_) {
-      status_ =
-          InputError(file_.path(), prefix + "ffn_gate.0.weight",
-                     "experts in tensors of their own are an old form; convert the model anew");
-    }
     AddMatrix(prefix + "ffn_gate_inp.weight", experts, config.hidden, target.router);
     target.experts.resize(static_cast<std::size_t>(experts));
-    AddStack(prefix + "ffn_gate_exps.weight", config.expert_ffn, config.hidden, target.experts,
+    AddStack(prefix + "ffn_gate", config.expert_ffn, config.hidden, target.experts,
              &FfnWeights::gate);
-    AddStack(prefix + "ffn_up_exps.weight", config.expert_ffn, config.hidden, target.experts,
-             &FfnWeights::up);
-    AddStack(prefix + "ffn_down_exps.weight", config.hidden, config.expert_ffn, target.experts,
+    AddStack(prefix + "ffn_up", config.expert_ffn, config.hidden, target.experts, &FfnWeights::up);
+    AddStack(prefix + "ffn_down", config.hidden, config.expert_ffn, target.experts,
              &FfnWeights::down);
     if (config.expert_bias) AddExpertBiases(prefix, config, target);
     if (config.choice_bias) AddVector(prefix + "exp_probs_b.bias", experts, target.choice_bias);
@@ -241,10 +235,18 @@ class WeightPlan {
     }
   }
 
-  // Of every expert the `matrix` [n, k]: one tensor holds them all, one after another.
+  // Of every expert the `matrix` [n, k]: one tensor NAME_exps.weight holds them all, one after
+  // another, or each has its own, NAME.0.weight and so on.
   void AddStack(const std::string& name, std::int64_t n, std::int64_t k,
                 std::vector<FfnWeights>& experts, PackedMatrix FfnWeights::* matrix) {
-    const ModelTensor* tensor = Expect(name, {k, n, static_cast<std::int64_t>(experts.size())});
+    if (file_.FindTensor(name + "_exps.weight") == nullptr &&
+        file_.FindTensor(name + ".0.weight") != nullptr) {
+      for (std::size_t i = 0; i < experts.size(); ++i)
+        AddMatrix(name + "." + std::to_string(i) + ".weight", n, k, experts[i].*matrix);
+      return;
+    }
+    const ModelTensor* tensor =
+        Expect(name + "_exps.weight", {k, n, static_cast<std::int64_t>(experts.size())});
     if (tensor == nullptr) return;
     for (std::size_t i = 0; i < experts.size(); ++i)
       AddRows(*tensor, static_cast<std::int64_t>(i) * n, n, k, experts[i].*matrix);

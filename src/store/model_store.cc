@@ -32,14 +32,6 @@ bool EndsWithComponents(std::string_view name, std::string_view tail) {
   return name.size() == tail.size() || name[name.size() - tail.size() - 1] == '/';
 }
 
-Result<std::string> CheckModelFile(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    return InputError(path, "model", "is a folder; name a GGUF file");
-  }
-  return path;
-}
-
 }  // namespace
 
 Result<ModelStore> ModelStore::FromEnvironment() {
@@ -126,7 +118,7 @@ Result<std::string> ModelStore::Resolve(std::string_view model) const {
     return InputError(DefaultModelPath(), "default model",
                       "is not there; `./run` fetches it, or name a model, or `folio pull` one");
   }
-  if (fs::exists(wanted, error)) return CheckModelFile(wanted);
+  if (fs::exists(wanted, error)) return wanted;
   const Result<StoredModel> stored = Find(wanted);
   if (!stored) return std::unexpected(stored.error());
   return stored->path;

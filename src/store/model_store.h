@@ -43,8 +43,8 @@ class ModelStore {
   // Deletes a model's files, and its folders where that leaves them empty.
   Result<StoredModel> Remove(std::string_view name) const;
 
-  // The file that a MODEL argument means: an existing path, else a name in the store. An empty
-  // argument means $FOLIO_MODEL, and without that the default model.
+  // The file or folder that a MODEL argument means: an existing path, else a name in the store. An
+  // empty argument means $FOLIO_MODEL, and without that the default model.
   Result<std::string> Resolve(std::string_view model) const;
 
  private:

@@ -19,8 +19,8 @@ TokenKind KindOf(int bridge_kind, std::string_view spelling, bool byte_level) {
       return TokenKind::kUnused;
     case FOLIO_TOKEN_SPECIAL:
       return TokenKind::kControl;
-    case FOLIO_TOKEN_ADDED:
-      return TokenKind::kUserDefined;
+    case FOLIO_TOKEN_ADDED:  // the bridge treats these spellings as special too
+      return LooksLikeControl(spelling) ? TokenKind::kControl : TokenKind::kUserDefined;
     default:
       return !byte_level && IsByteToken(spelling) ? TokenKind::kByte : TokenKind::kNormal;
   }

@@ -14,6 +14,11 @@
 #include "text/vocabulary.h"
 
 namespace folio {
+namespace {
+
+constexpr std::string_view kJsonKey = "tokenizer.huggingface.json";
+
+}  // namespace
 
 // Tokens that are matched whole are cut out first, the stretches between go to the family's
 // encoder. A tokenizer.json brings its own cutting.
@@ -106,6 +111,8 @@ Status Tokenizer::Impl::EncodeStretches(std::string_view text, const TokenMatche
 }
 
 Result<Tokenizer> Tokenizer::FromModel(const ModelFile& file) {
+  if (file.Find("tokenizer.ggml.model") == nullptr && file.Find(kJsonKey) != nullptr)
+    return FromFolder(file);
   auto model = file.GetString("tokenizer.ggml.model");
   if (!model) return std::unexpected(model.error());
   const bool sentence_piece = *model == "llama";
@@ -143,6 +150,18 @@ Result<Tokenizer> Tokenizer::FromModel(const ModelFile& file) {
     impl->encoder = *std::move(encoder);
   }
   return Tokenizer(std::move(impl));
+}
+
+// What the folder's other files say goes before what is found in tokenizer.json.
+Result<Tokenizer> Tokenizer::FromFolder(const ModelFile& file) {
+  auto json = file.GetString(kJsonKey);
+  if (!json) return std::unexpected(json.error());
+  auto tokenizer = FromJson(*json, file.path() + "/tokenizer.json");
+  if (!tokenizer) return tokenizer;
+  if (auto named = NameTokens(file, tokenizer->impl_->vocabulary); !named)
+    return std::unexpected(named.error());
+  tokenizer->impl_->MakeMatchers();
+  return tokenizer;
 }
 
 Result<Tokenizer> Tokenizer::FromJson(std::string_view json, const std::string& name) {

@@ -27,6 +27,7 @@ enum class SpecialTokens { kAsText, kParse };
 
 class Tokenizer {
  public:
+  // From tokenizer.ggml.*, or, where a model lacks those, tokenizer.huggingface.*.
   static Result<Tokenizer> FromModel(const ModelFile& file);
   // From a Hugging Face tokenizer.json's text.
   static Result<Tokenizer> FromJson(std::string_view json, const std::string& name);
@@ -70,6 +71,7 @@ class Tokenizer {
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
+  static Result<Tokenizer> FromFolder(const ModelFile& file);
   std::unique_ptr<Impl> impl_;
 };
 

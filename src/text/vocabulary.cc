@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
+#include "formats/metadata_value.h"
 #include "formats/utf8.h"
 
 namespace folio {
@@ -109,7 +111,7 @@ Result<TokenId> LoadId(const ModelFile& file, std::string_view key, const Vocabu
   auto id = file.GetUint(key);
   if (!id) return std::unexpected(id.error());
   if (*id >= vocabulary.spellings.size()) {
-    return InputError(file.path(), std::string(key),
+    return InputError(file.path(), file.SourceName(key),
                       std::to_string(*id) + " is outside the vocabulary of " +
                           std::to_string(vocabulary.spellings.size()) + " tokens");
   }
@@ -118,6 +120,28 @@ Result<TokenId> LoadId(const ModelFile& file, std::string_view key, const Vocabu
 
 void AddOnce(TokenId id, std::vector<TokenId>& ids) {
   if (id >= 0 && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+}
+
+// What ends a reply or opens a prompt is the program's to write, whatever type the file gives it.
+void MakeControl(std::initializer_list<TokenId> ids, Vocabulary& vocabulary) {
+  for (const TokenId id : ids) {
+    if (id < 0) continue;
+    TokenKind& kind = vocabulary.kinds[static_cast<std::size_t>(id)];
+    if (kind == TokenKind::kUserDefined) kind = TokenKind::kControl;
+  }
+}
+
+// The token spelled as `key` says; without the key the id under `id_key`.
+Result<TokenId> NamedToken(const ModelFile& file, std::string_view key, std::string_view id_key,
+                           const Vocabulary& vocabulary) {
+  if (file.Find(key) == nullptr) return LoadId(file, id_key, vocabulary);
+  const auto spelling = file.GetString(key);
+  if (!spelling) return std::unexpected(spelling.error());
+  for (TokenId id = 0; id < vocabulary.size(); ++id) {
+    if (vocabulary.spellings[static_cast<std::size_t>(id)] == *spelling) return id;
+  }
+  return InputError(file.path(), file.SourceName(key),
+                    QuotedExcerpt(*spelling) + " is no token of tokenizer.json");
 }
 
 }  // namespace
@@ -163,6 +187,36 @@ void FindEndTokens(const std::vector<TokenId>& more, Vocabulary& vocabulary) {
   if (!harmony) AddOnce(end, vocabulary.end_tokens);
 }
 
+Status NameTokens(const ModelFile& file, Vocabulary& vocabulary) {
+  const auto bos = NamedToken(file, "tokenizer.huggingface.bos_token",
+                              "tokenizer.ggml.bos_token_id", vocabulary);
+  if (!bos) return std::unexpected(bos.error());
+  const auto eos = NamedToken(file, "tokenizer.huggingface.eos_token",
+                              "tokenizer.ggml.eos_token_id", vocabulary);
+  if (!eos) return std::unexpected(eos.error());
+  // What tokenizer.json itself puts before a text stays.
+  if (vocabulary.bos < 0) vocabulary.bos = *bos;
+  if (*eos >= 0) vocabulary.eos = *eos;
+  MakeControl({vocabulary.bos, vocabulary.eos}, vocabulary);
+  constexpr std::string_view kEndsKey = "tokenizer.huggingface.end_token_ids";
+  std::vector<TokenId> ends;
+  if (file.Find(kEndsKey) != nullptr) {
+    const auto ids = file.GetInts(kEndsKey);
+    if (!ids) return std::unexpected(ids.error());
+    for (const std::int64_t id : *ids) {
+      if (id < 0 || id >= vocabulary.size()) {
+        return InputError(file.path(), file.SourceName(kEndsKey),
+                          std::to_string(id) + " is outside the vocabulary of " +
+                              std::to_string(vocabulary.size()) + " tokens");
+      }
+      ends.push_back(static_cast<TokenId>(id));
+    }
+  }
+  vocabulary.end_tokens.clear();
+  FindEndTokens(ends, vocabulary);
+  return {};
+}
+
 Result<Vocabulary> LoadVocabulary(const ModelFile& file, bool needs_scores) {
   Vocabulary vocabulary;
   if (auto ok = LoadSpellings(file, vocabulary); !ok) return std::unexpected(ok.error());
@@ -184,12 +238,7 @@ Result<Vocabulary> LoadVocabulary(const ModelFile& file, bool needs_scores) {
     if (!id) return std::unexpected(id.error());
     *target = *id;
   }
-  // What ends a reply or opens a prompt is the program's to write, whatever type the file gives it.
-  for (const TokenId id : {vocabulary.bos, vocabulary.eos, end_of_turn}) {
-    if (id < 0) continue;
-    TokenKind& kind = vocabulary.kinds[static_cast<std::size_t>(id)];
-    if (kind == TokenKind::kUserDefined) kind = TokenKind::kControl;
-  }
+  MakeControl({vocabulary.bos, vocabulary.eos, end_of_turn}, vocabulary);
   FindEndTokens({end_of_turn, end_of_message}, vocabulary);
   return vocabulary;
 }

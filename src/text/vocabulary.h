@@ -58,6 +58,10 @@ struct Vocabulary {
 // tokenizer.ggml.tokens, token_type, scores where `needs_scores`, and the special ids.
 Result<Vocabulary> LoadVocabulary(const ModelFile& file, bool needs_scores);
 
+// The special ids of a vocabulary from tokenizer.json, by what the folder's other files say:
+// spellings under tokenizer.huggingface.*, else ids.
+Status NameTokens(const ModelFile& file, Vocabulary& vocabulary);
+
 // Whether a spelling looks like a control token's.
 bool LooksLikeControl(std::string_view spelling);
 

@@ -275,8 +275,14 @@ add_experts("width", lambda f: f.set("llama.expert_feed_forward_length", U32, 32
 for part in ("gate_inp", "gate_exps", "up_exps", "down_exps"):
     add_experts(f"missing-{part}", lambda f, p=part: f.remove_tensor(f"blk.0.ffn_{p}.weight"), f"blk.0.ffn_{part}", "missing")
     add_experts(f"shape-{part}", lambda f, p=part: reshape(f"blk.0.ffn_{p}.weight", [64, 3])(f), f"blk.0.ffn_{part}", "[64, 3]")
-add_experts("old-form", lambda f: f.tensors.append(Tensor("blk.0.ffn_gate.0.weight", [64, 64], 0, bytes(4 * 64 * 64))),
-            "blk.0.ffn_gate.0.weight", "old form")  # fmt: skip
+
+
+def one_expert_of_its_own(file):
+    file.remove_tensor("blk.0.ffn_gate_exps.weight")
+    file.tensors.append(Tensor("blk.0.ffn_gate.0.weight", [64, 64], 0, bytes(4 * 64 * 64)))
+
+
+add_experts("one-of-its-own", one_expert_of_its_own, "blk.0.ffn_gate.1.weight", "missing")
 
 
 # Gemma 3's own values. Its configuration is read before its tensors are.

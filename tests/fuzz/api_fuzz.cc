@@ -20,7 +20,7 @@ void Require(bool holds) {
 void CheckMessages(const std::string& messages) {
   const auto list = folio::ParseJson(messages, {.bytes = messages.size()});
   Require(list && list->is_array() && !list->empty());
-  for (const folio::ApiJson& message : *list) {
+  for (const folio::Json& message : *list) {
     Require(message["role"].is_string() && message["role"] != "developer");
     Require(message["content"].is_string());
   }

@@ -2,6 +2,8 @@
 have it, and SentencePiece-style BPE with byte fallback as Llama 2 and Gemma have it.
 """
 
+import dataclasses
+
 import gguf_writer
 
 # GGUF's token types.
@@ -51,6 +53,22 @@ def _fill(tokens, vocab):
     return [f"[unused{i}]" for i in range(vocab - len(tokens))]
 
 
+@dataclasses.dataclass(frozen=True)
+class Tokenizer:
+    """A tokenizer's tables, whatever file they are written to."""
+
+    model: str  # GGUF's name of the family: "gpt2" (byte level) or "llama" (SentencePiece)
+    pre: str
+    tokens: list
+    types: list
+    ids: dict  # what GGUF calls them -> ids
+    add_bos: bool
+    template: str
+    merges: list = None  # pairs, of byte-level tokenizers
+    scores: list = None  # of SentencePiece's
+    space_prefix: bool = False
+
+
 def _byte_level(vocab, pre, specials, bos, eos, add_bos, template):
     tokens = _byte_characters()
     merged = _merged_pieces(chr(0x120), vocab - len(tokens) - len(specials))
@@ -59,19 +77,8 @@ def _byte_level(vocab, pre, specials, bos, eos, add_bos, template):
     fill = _fill(tokens + specials, vocab)
     tokens += fill + specials
     types += [UNUSED] * len(fill) + [CONTROL] * len(specials)
-    pair = gguf_writer.metadata
-    return [
-        pair("tokenizer.ggml.model", "str", "gpt2"),
-        pair("tokenizer.ggml.pre", "str", pre),
-        pair("tokenizer.ggml.tokens", ["str"], tokens),
-        pair("tokenizer.ggml.token_type", ["i32"], types),
-        pair("tokenizer.ggml.merges", ["str"], [f"{left} {right}" for _, (left, right) in merged]),
-        pair("tokenizer.ggml.bos_token_id", "u32", tokens.index(bos)),
-        pair("tokenizer.ggml.eos_token_id", "u32", tokens.index(eos)),
-        pair("tokenizer.ggml.padding_token_id", "u32", tokens.index(specials[0])),
-        pair("tokenizer.ggml.add_bos_token", "bool", add_bos),
-        pair("tokenizer.chat_template", "str", template),
-    ]
+    ids = {"bos": tokens.index(bos), "eos": tokens.index(eos), "padding": tokens.index(specials[0])}
+    return Tokenizer("gpt2", pre, tokens, types, ids, add_bos, template, merges=[pair for _, pair in merged])
 
 
 def _sentence_piece(vocab, specials, unknown, turns, template, ids, space_prefix):
@@ -91,23 +98,12 @@ def _sentence_piece(vocab, specials, unknown, turns, template, ids, space_prefix
     scores += [-1000.0] * len(fill)
     types += [UNUSED] * len(fill)
     tokens += fill
-    pair = gguf_writer.metadata
-    return [
-        pair("tokenizer.ggml.model", "str", "llama"),
-        pair("tokenizer.ggml.pre", "str", "default"),
-        pair("tokenizer.ggml.tokens", ["str"], tokens),
-        pair("tokenizer.ggml.scores", ["f32"], scores),
-        pair("tokenizer.ggml.token_type", ["i32"], types),
-        *[pair(f"tokenizer.ggml.{key}_token_id", "u32", tokens.index(token)) for key, token in ids.items()],
-        pair("tokenizer.ggml.add_bos_token", "bool", True),
-        pair("tokenizer.ggml.add_eos_token", "bool", False),
-        pair("tokenizer.ggml.add_space_prefix", "bool", space_prefix),
-        pair("tokenizer.chat_template", "str", template),
-    ]
+    ids = {key: tokens.index(token) for key, token in ids.items()}
+    return Tokenizer("llama", "default", tokens, types, ids, True, template, scores=scores, space_prefix=space_prefix)
 
 
-def metadata(name, vocab):
-    """The metadata pairs of tokenizer `name` with `vocab` tokens."""
+def tables(name, vocab):
+    """The tokenizer of this name with `vocab` tokens."""
     if name == "llama3_bpe":
         specials = ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
         return _byte_level(vocab, "llama-bpe", specials, "<|begin_of_text|>", "<|eot_id|>", True, _LLAMA3)
@@ -122,3 +118,22 @@ def metadata(name, vocab):
                                ["<start_of_turn>", "<end_of_turn>"], _GEMMA,
                                {"bos": "<bos>", "eos": "<eos>", "unknown": "<unk>", "padding": "<pad>"}, False)
     raise ValueError(f"no tokenizer {name!r}")
+
+
+def metadata(name, vocab):
+    """Its metadata pairs."""
+    tokenizer, pair = tables(name, vocab), gguf_writer.metadata
+    pairs = [pair("tokenizer.ggml.model", "str", tokenizer.model), pair("tokenizer.ggml.pre", "str", tokenizer.pre),
+             pair("tokenizer.ggml.tokens", ["str"], tokenizer.tokens)]
+    if tokenizer.scores:
+        pairs.append(pair("tokenizer.ggml.scores", ["f32"], tokenizer.scores))
+    pairs.append(pair("tokenizer.ggml.token_type", ["i32"], tokenizer.types))
+    if tokenizer.merges:
+        merges = [f"{left} {right}" for left, right in tokenizer.merges]
+        pairs.append(pair("tokenizer.ggml.merges", ["str"], merges))
+    pairs += [pair(f"tokenizer.ggml.{key}_token_id", "u32", token) for key, token in tokenizer.ids.items()]
+    pairs.append(pair("tokenizer.ggml.add_bos_token", "bool", tokenizer.add_bos))
+    if tokenizer.scores:
+        pairs += [pair("tokenizer.ggml.add_eos_token", "bool", False),
+                  pair("tokenizer.ggml.add_space_prefix", "bool", tokenizer.space_prefix)]
+    return pairs + [pair("tokenizer.chat_template", "str", tokenizer.template)]

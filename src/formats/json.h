@@ -1,6 +1,6 @@
 // JSON from untrusted callers: bounded before anything is built from it.
-#ifndef FOLIO_API_JSON_H_
-#define FOLIO_API_JSON_H_
+#ifndef FOLIO_FORMATS_JSON_H_
+#define FOLIO_FORMATS_JSON_H_
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 namespace folio {
 
 // Keeps the order of members: a chat template prints tools as their author wrote them.
-using ApiJson = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 struct JsonLimits {
   std::size_t bytes = std::size_t{16} << 20;
@@ -26,14 +26,14 @@ struct JsonLimits {
 
 // The document in `text`: UTF-8 only, and within `limits`, which are checked in a first pass that
 // builds nothing. An error names the byte and what is wrong there.
-Result<ApiJson> ParseJson(std::string_view text, const JsonLimits& limits = {});
+Result<Json> ParseJson(std::string_view text, const JsonLimits& limits = {});
 
 // On one line. Bytes that are not UTF-8 become U+FFFD.
-std::string DumpJson(const ApiJson& value);
+std::string DumpJson(const Json& value);
 
 // "a string", "a list", "null": for messages.
-std::string_view JsonKind(const ApiJson& value);
+std::string_view JsonKind(const Json& value);
 
 }  // namespace folio
 
-#endif  // FOLIO_API_JSON_H_
+#endif  // FOLIO_FORMATS_JSON_H_

@@ -1,4 +1,4 @@
-#include "api/json.h"
+#include "formats/json.h"
 
 #include <cstdint>
 #include <utility>
@@ -30,7 +30,7 @@ class LimitCheck {
   bool number_unsigned(std::uint64_t) { return Value(); }
   bool number_float(double, const std::string&) { return Value(); }
   bool string(std::string&) { return Value(); }
-  bool binary(ApiJson::binary_t&) { return Value(); }
+  bool binary(Json::binary_t&) { return Value(); }
   bool start_object(std::size_t) { return Open(); }
   bool start_array(std::size_t) { return Open(); }
   bool end_object() { return Close(); }
@@ -73,36 +73,36 @@ class LimitCheck {
 
 }  // namespace
 
-Result<ApiJson> ParseJson(std::string_view text, const JsonLimits& limits) {
+Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.bytes) {
     return InputError("", "",
                       "has " + std::to_string(text.size()) + " bytes; at most " +
                           std::to_string(limits.bytes) + " are taken");
   }
   LimitCheck check(limits);
-  if (!ApiJson::sax_parse(text, &check)) return InputError("", "", check.why());
-  return ApiJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!Json::sax_parse(text, &check)) return InputError("", "", check.why());
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-std::string DumpJson(const ApiJson& value) {
-  return value.dump(-1, ' ', false, ApiJson::error_handler_t::replace);
+std::string DumpJson(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string_view JsonKind(const ApiJson& value) {
+std::string_view JsonKind(const Json& value) {
   switch (value.type()) {
-    case ApiJson::value_t::null:
+    case Json::value_t::null:
       return "null";
-    case ApiJson::value_t::object:
+    case Json::value_t::object:
       return "an object";
-    case ApiJson::value_t::array:
+    case Json::value_t::array:
       return "a list";
-    case ApiJson::value_t::string:
+    case Json::value_t::string:
       return "a string";
-    case ApiJson::value_t::boolean:
+    case Json::value_t::boolean:
       return value.get<bool>() ? "true" : "false";
-    case ApiJson::value_t::number_integer:
-    case ApiJson::value_t::number_unsigned:
-    case ApiJson::value_t::number_float:
+    case Json::value_t::number_integer:
+    case Json::value_t::number_unsigned:
+    case Json::value_t::number_float:
       return "a number";
     default:
       return "no JSON value";

@@ -1,4 +1,4 @@
-#include "api/json.h"
+#include "formats/json.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
