@@ -46,7 +46,7 @@ struct TestFolder {
   std::string Config() const {
     std::string text;
     for (const auto& [field, json] : fields)
-      text += (text.empty() ? "{\"" : ",\"") + field + "\":" + json;
+      text.append(text.empty() ? "{\"" : ",\"").append(field).append("\":").append(json);
     return text + "}";
   }
 
