@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares Folio's speed with llama.cpp's on the same files, in the same run, in turns.
 
-usage: bench/compare.py [--rounds N] [--models DIR] [--only NAME] [--out FILE.md]
+usage: bench/compare.py [--rounds N] [--models DIR] [--only NAME] [--together N] [--out FILE.md]
        (after bench/peers/build_llama_cpp.sh)
 
 Each round runs llama.cpp without and with flash attention and Folio, in an order that changes from
@@ -48,6 +48,7 @@ def parse_options():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--prompt", type=int, default=512)
     parser.add_argument("--generate", default="64,128", help="lengths of decode, separated by commas")
+    parser.add_argument("--together", type=int, default=0, help="also decode of so many sequences at once")
     parser.add_argument("--models", default=os.environ.get("FOLIO_MODEL_DIR"), help="folder of the default model")
     parser.add_argument("--only", help="one model, by the beginning of its name")
     parser.add_argument("--out", help="write the table to this file too")
@@ -68,7 +69,9 @@ class Shapes:
     def __init__(self, options):
         self.options = options
         self.decodes = [int(n) for n in options.generate.split(",")]
+        self.together = f"decode {self.decodes[0]}, {options.together} at once" if options.together else None
         self.names = [f"prefill {options.prompt}"] + [f"decode {n}" for n in self.decodes]
+        self.names += [self.together] if self.together else []
 
     def llama(self, model, flash):
         figures = {}
@@ -80,6 +83,12 @@ class Shapes:
             if prompt:
                 figures[self.names[0]] = statistics.median(result["prefill"])
             figures[f"decode {generate}"] = statistics.median(result["decode"])
+        if self.together:
+            result = json.loads(output_of(
+                [PEERS / "llama_bench", model, "--prompt", 0, "--generate", self.decodes[0], "--flash", flash,
+                 "--sequences", self.options.together, "--threads", self.options.threads, "--repeat",
+                 self.options.repeat]))
+            figures[self.together] = statistics.median(result["decode"])
         return figures
 
     def folio(self, model):
@@ -93,6 +102,12 @@ class Shapes:
                     figures[f"decode {generate}"] = row["tokens_per_s"]["median"]
                 elif row["test"] == "prefill" and i == 0:
                     figures[self.names[0]] = row["tokens_per_s"]["median"]
+        if self.together:
+            result = json.loads(output_of(
+                [FOLIO, "bench", model, "--prompt", 0, "--generate", self.decodes[0], "--batch", self.options.together,
+                 "--threads", self.options.threads, "--repeat", self.options.repeat, "--json"]))
+            figures[self.together] = next(row["tokens_per_s"]["median"] for row in result["results"]
+                                          if row["test"] == "decode")
         return figures
 
 

@@ -1,13 +1,15 @@
 // Measures llama.cpp's prefill and decode of one model file, as `folio bench` measures Folio's, and
 // can write its logits for chosen tokens. Uses llama.cpp's public C API only.
 //
-//   llama_bench MODEL [--prompt N] [--generate N] [--depth N] [--threads N] [--repeat N] [--flash
-//   0|1]
-//       prints {"prefill": [tokens/s, ...], "decode": [tokens/s, ...]}
+//   llama_bench MODEL [--prompt N] [--generate N] [--depth N] [--sequences N] [--threads N]
+//   [--repeat N] [--flash 0|1]
+//       decodes that many sequences together; prints {"prefill": [tokens/s, ...], "decode":
+//       [tokens/s, ...]}
 //   llama_bench MODEL --logits OUT.f32 --tokens 1,2,3 [--threads N] [--flash 0|1]
 //       writes float32 [tokens, vocabulary], native byte order, no header
 #include <llama.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -55,7 +57,9 @@ void OnlyErrors(ggml_log_level level, const char* text, void*) {
 
 llama_context* NewContext(llama_model* model, const Options& options, int tokens) {
   llama_context_params params = llama_context_default_params();
-  params.n_ctx = static_cast<uint32_t>(tokens);
+  const int sequences = options.Int("sequences", 1);
+  params.n_ctx = static_cast<uint32_t>(tokens * sequences);
+  params.n_seq_max = static_cast<uint32_t>(sequences);
   params.n_batch = static_cast<uint32_t>(options.Int("batch", 2048));
   params.n_ubatch = static_cast<uint32_t>(options.Int("ubatch", 512));
   params.n_threads = params.n_threads_batch = options.Int("threads", 2);
@@ -82,6 +86,21 @@ void Decode(llama_context* context, llama_token* tokens, int count) {
   llama_synchronize(context);
 }
 
+// One token of each of `sequences` sequences, with logits for all.
+void DecodeTogether(llama_context* context, llama_batch& batch, const llama_token* tokens,
+                    int sequences, int position) {
+  batch.n_tokens = sequences;
+  for (int i = 0; i < sequences; ++i) {
+    batch.token[i] = tokens[position * sequences + i];
+    batch.pos[i] = position;
+    batch.n_seq_id[i] = 1;
+    batch.seq_id[i][0] = i;
+    batch.logits[i] = 1;
+  }
+  if (llama_decode(context, batch) != 0) Fail("decode");
+  llama_synchronize(context);
+}
+
 double Seconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
 }
@@ -99,9 +118,13 @@ void Measure(llama_model* model, const Options& options) {
   const int generate = options.Int("generate", 64);
   const int depth = options.Int("depth", 0);
   const int repeat = options.Int("repeat", 3);
+  const int sequences = options.Int("sequences", 1);
+  if (sequences > 1 && depth > 0) Fail("--depth is for one sequence");
   const int vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(model));
   llama_context* context = NewContext(model, options, std::max(prompt, depth + generate) + 64);
-  std::vector<llama_token> tokens = SomeTokens(std::max(prompt, depth + generate), vocabulary);
+  std::vector<llama_token> tokens =
+      SomeTokens(std::max({prompt, depth + generate, sequences * generate}), vocabulary);
+  llama_batch batch = llama_batch_init(sequences, 0, 1);
   llama_memory_t memory = llama_get_memory(context);
   std::vector<double> prefill;
   std::vector<double> decode;
@@ -117,10 +140,17 @@ void Measure(llama_model* model, const Options& options) {
       llama_memory_clear(memory, true);
       Decode(context, tokens.data(), depth);
       const auto start = std::chrono::steady_clock::now();
-      for (int i = 0; i < generate; ++i) Decode(context, tokens.data() + depth + i, 1);
-      decode.push_back(generate / Seconds(start));
+      for (int i = 0; i < generate; ++i) {
+        if (sequences == 1) {
+          Decode(context, tokens.data() + depth + i, 1);
+        } else {
+          DecodeTogether(context, batch, tokens.data(), sequences, i);
+        }
+      }
+      decode.push_back(sequences * generate / Seconds(start));
     }
   }
+  llama_batch_free(batch);
   std::cout << "{\"prefill\": " << Json(prefill) << ", \"decode\": " << Json(decode) << "}\n";
   llama_free(context);
 }
