@@ -12,7 +12,6 @@ struct Avx2 {
   static constexpr int kWidth = 8;
   // Rows of a register tile: of 16 registers, 8 dot products, two weights, one activation.
   static constexpr int kMicroRows = 4;
-  static constexpr int kUnrolledPairs = 1;
   static constexpr int kFewRows = 4;
 
   static Int Zero() { return _mm256_setzero_si256(); }

@@ -13,10 +13,9 @@ struct Avx512 {
   using Int = __m512i;
   using Float = __m512;
   static constexpr int kWidth = 16;
-  // Rows of a register tile: 16 dot products, two weights, one activation.
+  // Rows of a register tile of float weights: 16 sums, two weights, one activation.
   static constexpr int kMicroRows = 8;
-  static constexpr int kUnrolledPairs = 16;
-  // Rows whose sums and dot products are in registers while weights stream by.
+  // Rows whose sums and dot products are in registers while weights stream by: a whole tile.
   static constexpr int kFewRows = 8;
 
   static Int Zero() { return _mm512_setzero_si512(); }

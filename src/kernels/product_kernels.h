@@ -3,11 +3,13 @@
 //
 // Two ways through a quantised matrix, of the same bits:
 //
-//   few rows   weights go from memory to registers and are used at once: what limits it is reading
-//              them, so what to read soon is prefetched at two distances. Up to V::kFewRows rows,
-//              as many as have their sums in registers, or twice as many in two goes at each strip.
-//   many rows  a slab (8 blocks of k, two registers of output rows) is unpacked once into the first
-//              cache and multiplied with every row of the slice; partial sums wait in a buffer.
+//   few rows   weights go from memory to registers and are used at once, by as many rows as have
+//              their sums in registers (V::kFewRows): with few rows what limits it is reading
+//              weights, so what to read soon is prefetched at two distances. Where a whole tile of
+//              rows fits the registers, more tiles take the strip in turn, from the caches.
+//   many rows  where it doesn't: a slab (8 blocks of k, two registers of output rows) is unpacked
+//              once into the first cache and multiplied with every row of the slice; partial sums
+//              wait in a buffer.
 #ifndef FOLIO_KERNELS_PRODUCT_KERNELS_H_
 #define FOLIO_KERNELS_PRODUCT_KERNELS_H_
 
@@ -55,7 +57,8 @@ static inline const float* GroupSum(const BlockFactors& factors, int groups, int
 
 // ---- Few rows ----
 
-// Adds one record's block to the accumulators of kRows rows, for the lanes from `lane`.
+// Adds one record's block to the accumulators of kRows rows, for the lanes from `lane`. Loops over
+// rows are written out: gcc 12 else keeps sums in memory and clears them with `rep stos`.
 template <class V, GgmlType kType, int kRows>
 [[gnu::always_inline]] inline void AddBlock(const std::byte* record, int lane,
                                             const typename V::Float* scales,
@@ -68,9 +71,9 @@ template <class V, GgmlType kType, int kRows>
   Unroll<kFormat.groups>([&](auto group) __attribute__((always_inline)) {
     constexpr int kGroup = decltype(group)::value;
     typename V::Int dots[kRows][kChains];
-    for (auto& row : dots) {
-      for (auto& dot : row) dot = V::Zero();
-    }
+    Unroll<kRows * kChains>([&](auto i) __attribute__((always_inline)) {
+      dots[decltype(i)::value / kChains][decltype(i)::value % kChains] = V::Zero();
+    });
     Unroll<kChunks>([&](auto chunk) __attribute__((always_inline)) {
       constexpr int kChunk = kGroup * kChunks + decltype(chunk)::value;
       typename V::Int words[4];
@@ -83,13 +86,14 @@ template <class V, GgmlType kType, int kRows>
                         V::BroadcastPair(values + kRow * 32 + (kChunk * 4 + kPair) * 2));
       });
     });
-    for (int row = 0; row < kRows; ++row) {
-      typename V::Int dot = dots[row][0];
-      if constexpr (kChains == 2) dot = V::Add32(dot, dots[row][1]);
-      acc[row] = AddGroup<V, kFormat.has_minimum>(
-          dot, scales[kGroup], minima[kGroup], &factors[row].scale,
-          GroupSum(factors[row], kFormat.groups, kGroup), acc[row]);
-    }
+    Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
+      constexpr int kRow = decltype(row)::value;
+      typename V::Int dot = dots[kRow][0];
+      if constexpr (kChains == 2) dot = V::Add32(dot, dots[kRow][1]);
+      acc[kRow] = AddGroup<V, kFormat.has_minimum>(
+          dot, scales[kGroup], minima[kGroup], &factors[kRow].scale,
+          GroupSum(factors[kRow], kFormat.groups, kGroup), acc[kRow]);
+    });
   });
 }
 
@@ -115,9 +119,9 @@ void MultiplyStripByTile(const ProductSlice& slice, std::int64_t strip, std::int
       LocateTile(slice.activations, slice.rows, slice.k / kBlockElements, row);
   const std::byte* packed = slice.strips + strip * slice.strip_bytes;
   typename V::Float acc[kParts][kRows];
-  for (auto& part : acc) {
-    for (auto& sum : part) sum = V::ZeroFloat();
-  }
+  Unroll<kParts * kRows>([&](auto i) __attribute__((always_inline)) {
+    acc[decltype(i)::value / kRows][decltype(i)::value % kRows] = V::ZeroFloat();
+  });
   for (std::int64_t unit = 0; unit < units; ++unit) {
     const std::byte* head = packed + HeadOffset(kFormat, unit);
     const std::byte* body = packed + BodyOffset(kFormat, unit);
@@ -137,11 +141,14 @@ void MultiplyStripByTile(const ProductSlice& slice, std::int64_t strip, std::int
     }
   }
   const std::int64_t outputs = slice.n - strip * kLanes;
-  for (int i = 0; i < kRows; ++i) {
-    float* y = slice.y + (row + i) * slice.ldy + strip * kLanes;
-    for (int part = 0; part < kParts; ++part)
-      StoreLanes<V>(y, part * V::kWidth, outputs, acc[part][i]);
-  }
+  Unroll<kRows>([&](auto i) __attribute__((always_inline)) {
+    constexpr int kRow = decltype(i)::value;
+    float* y = slice.y + (row + kRow) * slice.ldy + strip * kLanes;
+    Unroll<kParts>([&](auto part) __attribute__((always_inline)) {
+      constexpr int kPart = decltype(part)::value;
+      StoreLanes<V>(y, kPart * V::kWidth, outputs, acc[kPart][kRow]);
+    });
+  });
 }
 
 // One strip times the tile that starts at `row`, of 1 to kMost rows.
@@ -221,9 +228,7 @@ void FillSlab(const std::byte* strips, std::int64_t strip_bytes, std::int64_t fi
   }
 }
 
-// One block's group for kRows rows. V::kUnrolledPairs pairs of k are written out at a time: in a
-// loop gcc 12 copies each of AVX-512's 16 accumulators at every step, and written out it spills
-// AVX2's.
+// One block's group for kRows rows. Pairs of k are a loop: written out, gcc 12 spills AVX2's sums.
 template <class V, int kVectors, int kPairs, bool kMinimum, int kRows>
 [[gnu::always_inline]] inline void AddSlabGroup(const std::int16_t (*words)[Slab<V>::kColumns][2],
                                                 const float* scales, const float* minima,
@@ -234,21 +239,17 @@ template <class V, int kVectors, int kPairs, bool kMinimum, int kRows>
   Unroll<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
     dots[decltype(i)::value / kVectors][decltype(i)::value % kVectors] = V::Zero();
   });
-  constexpr int kStep = V::kUnrolledPairs < kPairs ? V::kUnrolledPairs : kPairs;
-  for (int first = 0; first < kPairs; first += kStep) {
-    Unroll<kStep>([&](auto pair) __attribute__((always_inline)) {
-      const int at = first + decltype(pair)::value;
-      typename V::Int weights[kVectors];
+  for (int at = 0; at < kPairs; ++at) {
+    typename V::Int weights[kVectors];
+    Unroll<kVectors>([&](auto v) __attribute__((always_inline)) {
+      weights[decltype(v)::value] = V::Load(words[at][decltype(v)::value * V::kWidth]);
+    });
+    Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
+      constexpr int kRow = decltype(row)::value;
+      const typename V::Int x = V::BroadcastPair(values + kRow * 32 + at * 2);
       Unroll<kVectors>([&](auto v) __attribute__((always_inline)) {
-        weights[decltype(v)::value] = V::Load(words[at][decltype(v)::value * V::kWidth]);
-      });
-      Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
-        constexpr int kRow = decltype(row)::value;
-        const typename V::Int x = V::BroadcastPair(values + kRow * 32 + at * 2);
-        Unroll<kVectors>([&](auto v) __attribute__((always_inline)) {
-          auto& dot = dots[kRow][decltype(v)::value];
-          dot = V::DotAdd(dot, weights[decltype(v)::value], x);
-        });
+        auto& dot = dots[kRow][decltype(v)::value];
+        dot = V::DotAdd(dot, weights[decltype(v)::value], x);
       });
     });
   }
@@ -354,11 +355,13 @@ void MultiplyManyRows(const ProductSlice& slice) {
 
 template <class V, GgmlType kType>
 void MultiplyQuantised(const ProductSlice& slice) {
-  const std::int64_t rows = slice.row_end - slice.row_begin;
-  // A second tile finds the strip in the first cache.
-  constexpr int kMost = V::kFewRows == kTileRows ? 2 * kTileRows : V::kFewRows;
-  if (rows <= kMost) return MultiplyFewRows<V, kType>(slice);
-  return MultiplyManyRows<V, kType>(slice);
+  if constexpr (V::kFewRows == kTileRows) {
+    MultiplyFewRows<V, kType>(slice);
+  } else if (slice.row_end - slice.row_begin <= V::kFewRows) {
+    MultiplyFewRows<V, kType>(slice);
+  } else {
+    MultiplyManyRows<V, kType>(slice);
+  }
 }
 
 // ---- Float weights ----
