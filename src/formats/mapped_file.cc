@@ -69,9 +69,4 @@ void MappedFile::WillRead(std::uint64_t offset, std::size_t bytes) const {
                   POSIX_FADV_WILLNEED);
 }
 
-void MappedFile::HaveRead(std::uint64_t offset, std::size_t bytes) const {
-  ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
-                  POSIX_FADV_DONTNEED);
-}
-
 }  // namespace folio

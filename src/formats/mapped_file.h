@@ -33,9 +33,8 @@ class MappedFile {
   // stalls this caller only, and a file that became shorter is an error, not a signal. From any
   // thread.
   Status Read(std::uint64_t offset, std::span<std::byte> into) const;
-  // Asks the system to bring these bytes from the disk soon, or to drop its own copy of them.
+  // Asks the system to bring these bytes from the disk soon.
   void WillRead(std::uint64_t offset, std::size_t bytes) const;
-  void HaveRead(std::uint64_t offset, std::size_t bytes) const;
 
  private:
   MappedFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}

@@ -36,11 +36,6 @@ void ModelFile::WillRead(const ModelTensor& tensor, std::size_t first, std::size
   parts_.mappings[static_cast<std::size_t>(tensor.file)]->WillRead(tensor.offset + first, bytes);
 }
 
-void ModelFile::HaveRead(const ModelTensor& tensor, std::size_t first, std::size_t bytes) const {
-  if (tensor.file < 0) return;
-  parts_.mappings[static_cast<std::size_t>(tensor.file)]->HaveRead(tensor.offset + first, bytes);
-}
-
 const ModelTensor* ModelFile::FindTensor(std::string_view name) const {
   const auto entry = tensor_index_.find(name);
   return entry == tensor_index_.end() ? nullptr : &parts_.tensors[entry->second];

@@ -64,11 +64,10 @@ class ModelFile {
   std::string SourceName(std::string_view name) const;
   // Takes the pages of a part of a tensor's data out of memory; they come back when they are read.
   void LetGo(const ModelTensor& tensor, std::span<const std::byte> part) const;
-  // Bytes [first, first + into.size()) of a tensor's data, and hints about them, past the mapping
+  // Bytes [first, first + into.size()) of a tensor's data, and a hint about them, past the mapping
   // (MappedFile). Of a file that was opened, not parsed.
   Status Read(const ModelTensor& tensor, std::size_t first, std::span<std::byte> into) const;
   void WillRead(const ModelTensor& tensor, std::size_t first, std::size_t bytes) const;
-  void HaveRead(const ModelTensor& tensor, std::size_t first, std::size_t bytes) const;
 
   // Keeps memory that metadata point into as long as the model.
   void Keep(std::shared_ptr<const void> memory) { parts_.kept.push_back(std::move(memory)); }

@@ -122,7 +122,6 @@ Status ExpertReader::ReadMatrix(const MatrixToPack& matrix, std::byte* packed,
       rows_left -= kStripRows;
     }
   }
-  file_->HaveRead(*matrix.tensor, FirstByte(matrix), bytes);
   return {};
 }
 

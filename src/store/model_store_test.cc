@@ -110,8 +110,10 @@ TEST_F(ModelStoreTest, AMissingDefaultSaysHowToGetIt) {
   EXPECT_NE(missing.error().Message().find("./run"), std::string::npos);
 }
 
-TEST_F(ModelStoreTest, AFolderIsNoModel) {
-  EXPECT_FALSE(ModelStore(home_).Resolve(home_).has_value());
+TEST_F(ModelStoreTest, AFoldersPathIsTakenAsItIs) {
+  const Result<std::string> path = ModelStore(home_).Resolve(home_);
+  ASSERT_TRUE(path.has_value()) << path.error().Message();
+  EXPECT_EQ(*path, home_);
 }
 
 }  // namespace
