@@ -11,6 +11,7 @@
 #include "folio/output.h"
 #include "formats/open_model.h"
 #include "kvcache/kv_sizing.h"
+#include "model/positions/rope_scaling.h"
 #include "store/model_store.h"
 #include "text/tokenizer.h"
 
@@ -60,6 +61,11 @@ OutputJson TokenizerJson(const ModelFile& file) {
           {"add_bos", BoolOrNull(file, "tokenizer.ggml.add_bos_token")}};
 }
 
+std::string PositionsName(const ModelConfig& config) {
+  if (config.learned_positions) return "learned";
+  return config.ropes[0].rotary_dim > 0 ? "rope" : "none";
+}
+
 OutputJson ConfigJson(const ModelConfig& config) {
   std::int64_t windowed = 0;
   std::int64_t window = 0;
@@ -80,6 +86,10 @@ OutputJson ConfigJson(const ModelConfig& config) {
           {"kv_heads", config.kv_heads},
           {"head_dim", config.head_dim},
           {"latent_rank", config.latent.rank},
+          {"positions", PositionsName(config)},
+          {"rope_base", config.ropes[0].base},
+          {"rope_dims", config.ropes[0].rotary_dim},
+          {"rope_scaling", std::string(RopeScalingName(config.ropes[0].scaling))},
           {"window", window},
           {"window_layers", windowed}};
 }

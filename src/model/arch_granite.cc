@@ -22,6 +22,8 @@ Status ConfigureGranite(const ModelFile& file, ModelConfig& config) {
   config.residual_scale = multiplier("residual_scale", 1.0F);
   config.attention_scale = multiplier("attention.scale", config.attention_scale);
   config.logit_scale = 1.0F / multiplier("logit_scale", 1.0F);
+  // Granite 4's files without positions say so by this key.
+  if (!read.BoolOr("rope.scaling.finetuned", true)) config.ropes[0].rotary_dim = 0;
   return read.status();
 }
 
