@@ -36,7 +36,7 @@ Result<GgufSplitPath> FirstOfSplit(const std::string& path, std::uint32_t count)
 // The files of a model, put together one after another.
 class Assembly {
  public:
-  Status AddFirst(std::string path, std::span<const std::byte> bytes);
+  Status AddFirst(const std::string& path, std::span<const std::byte> bytes);
   // Opens file `index` (from 1) and takes its tensors.
   Status AddPart(const std::string& path, std::uint32_t index);
 
@@ -51,7 +51,7 @@ class Assembly {
   std::map<std::string_view, int> file_of_;  // of each tensor
 };
 
-Status Assembly::AddFirst(std::string path, std::span<const std::byte> bytes) {
+Status Assembly::AddFirst(const std::string& path, std::span<const std::byte> bytes) {
   Result<GgufFile> file = ReadGgufFile(path, bytes);
   if (!file) return std::unexpected(std::move(file.error()));
   const Result<std::uint32_t> count = GgufSplitCount(path, *file);
@@ -103,7 +103,7 @@ Status Assembly::TakeTensors(const std::string& path, std::vector<ModelTensor> t
 
 Result<ModelFile> ParseGguf(std::string name, std::span<const std::byte> bytes) {
   Assembly assembly;
-  if (Status added = assembly.AddFirst(std::move(name), bytes); !added)
+  if (Status added = assembly.AddFirst(name, bytes); !added)
     return std::unexpected(std::move(added.error()));
   return ModelFile(std::move(assembly.parts()));
 }
