@@ -101,7 +101,7 @@ Status Assembly::TakeTensors(const std::string& path, std::vector<ModelTensor> t
 
 }  // namespace
 
-Result<ModelFile> ParseGguf(std::string name, std::span<const std::byte> bytes) {
+Result<ModelFile> ParseGguf(const std::string& name, std::span<const std::byte> bytes) {
   Assembly assembly;
   if (Status added = assembly.AddFirst(name, bytes); !added)
     return std::unexpected(std::move(added.error()));

@@ -19,7 +19,7 @@ Result<ModelFile> OpenGguf(const std::string& path);
 
 // Parses one file's bytes, for tests and the fuzzer; `name` stands for the path in errors. `bytes`
 // must outlive it. Of a split model it gives what this file alone has.
-Result<ModelFile> ParseGguf(std::string name, std::span<const std::byte> bytes);
+Result<ModelFile> ParseGguf(const std::string& name, std::span<const std::byte> bytes);
 
 }  // namespace folio
 
