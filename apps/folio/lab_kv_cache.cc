@@ -132,13 +132,18 @@ void AddGrowth(const StepCost& before, const StepCost& after, LabStep& step) {
 }  // namespace
 
 Result<LabSteps> KvCacheLab(const LabArgs& args) {
-  const std::int64_t most = args.tokens > 0 ? args.tokens : kMost;
+  std::int64_t most = args.tokens > 0 ? args.tokens : kMost;
   if (most < 2 * kFirst) {
     return UsageError("lab", "--tokens",
                       std::to_string(most) + " is less than " + std::to_string(2 * kFirst) +
                           ", which shows no growth");
   }
   auto lab = LabLoop::Create(args, most + kCachedSteps + 2, /*prefix_cache=*/false);
+  // A model may have no room for the default and the steps behind it.
+  while (!lab && lab.error().what == "--context" && args.tokens == 0 && most > 2 * kFirst) {
+    most /= 2;
+    lab = LabLoop::Create(args, most + kCachedSteps + 2, /*prefix_cache=*/false);
+  }
   if (!lab && lab.error().what == "--context") {
     return UsageError(
         "lab", "--tokens",

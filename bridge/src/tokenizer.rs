@@ -180,6 +180,31 @@ pub struct JsonTokenizer {
     size: usize,
 }
 
+/// A space becomes three bytes in real tokenizers.
+const MOST_GROWTH: f64 = 64.0;
+
+/// How many times as long the replacements of a normalizer can make a text, one after the other.
+fn normalizer_growth(tokenizer: &Tokenizer) -> Result<f64, String> {
+    let Some(normalizer) = tokenizer.get_normalizer() else {
+        return Ok(1.0);
+    };
+    let json = serde_json::to_value(normalizer).map_err(|e| e.to_string())?;
+    Ok(growth_of(&json))
+}
+
+fn growth_of(normalizer: &serde_json::Value) -> f64 {
+    if let Some(all) = normalizer["normalizers"].as_array() {
+        return all.iter().map(growth_of).product();
+    }
+    let Some(content) = normalizer["content"].as_str() else {
+        return 1.0;
+    };
+    // What a regular expression matches may be one byte, or none between each two.
+    let replaced = normalizer["pattern"]["String"].as_str();
+    let (from, between) = replaced.map_or((1, 1), |text| (text.len().max(1), 0));
+    ((content.len() + between) as f64 / from as f64).max(1.0)
+}
+
 impl JsonTokenizer {
     fn new(json: &[u8]) -> Result<Self, String> {
         let mut parsing = Tokenizer::from_bytes(json).map_err(|e| e.to_string())?;
@@ -187,6 +212,12 @@ impl JsonTokenizer {
         parsing.with_truncation(None).map_err(|e| e.to_string())?;
         if !matches!(parsing.get_model(), ModelWrapper::BPE(_)) {
             return Err("model: its type is not BPE, the only one supported".to_owned());
+        }
+        let growth = normalizer_growth(&parsing)?;
+        if growth > MOST_GROWTH {
+            return Err(format!(
+                "normalizer: makes a text {growth} times as long; at most {MOST_GROWTH} times is taken"
+            ));
         }
         mark_control_tokens(&mut parsing).map_err(|e| e.to_string())?;
         let highest = parsing.get_vocab(true).into_values().max();

@@ -60,6 +60,9 @@ struct AttentionSequence {
                                  // may share their block, has stored the same bits
 };
 
+// A key or value with an element that is no finite number in the KV type is stored as a key of no
+// number and a value of zeros: rows that see it become no numbers, others don't know of it.
+//
 // Stores keys and values k, v [all rows, kv_heads, head_dim] (already rotated) of every sequence's
 // rows in their blocks, leading stored_rows left out. Writing the first token of a 16-token V tile
 // zeroes the rest of that tile, so that no stale value is ever read; of latent vectors that of a K

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -203,6 +205,42 @@ TEST_P(AttentionIsaTest, LaterTokensChangeNothing) {
     const std::vector<float> before = cache.Attend(isa, 20, 17, pool);
     cache.StoreRows(isa, 37, 53, pool);
     EXPECT_TRUE(SameBits(before, cache.Attend(isa, 20, 17, pool))) << IsaName(isa);
+  }
+}
+
+// A token whose key or value is not finite, such as 1e30 in f16: rows that see it are no numbers on
+// every ISA, and the rows before it, in its tile or not, keep their bits.
+TEST_P(AttentionIsaTest, WhatIsNotFiniteReachesOnlyRowsThatSeeIt) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  ThreadPool pool(2);
+  for (const int latent_dim : {0, 64}) {
+    const AttentionShape shape{.type = GetParam(),
+                               .head_dim = 96,
+                               .kv_heads = 1,
+                               .group = 2,
+                               .window = 100,
+                               .length = 600,
+                               .sinks = true,
+                               .latent_dim = latent_dim};
+    constexpr std::int64_t kBad = 505;  // one that the split's border soon follows
+    for (const Isa isa : AllIsas()) {
+      TestCache whole(shape, 10);
+      const std::vector<float> expected = whole.Forward(isa, {shape.length}, pool);
+      for (const bool of_key : {true, false}) {
+        for (const float x : {infinity, -infinity, std::nanf(""), 3e38F}) {
+          if (!of_key && latent_dim != 0) continue;
+          if (x == 3e38F && GetParam() != KvType::kF16) continue;
+          TestCache cache(shape, 10);
+          of_key ? cache.SetKey(kBad, 5, x) : cache.SetValue(kBad, 5, x);
+          const std::vector<float> out = cache.Forward(isa, {200, 310, 90}, pool);
+          const auto first = static_cast<std::size_t>(kBad * cache.out_width());
+          const std::size_t end = first + static_cast<std::size_t>(95 * cache.out_width());
+          ASSERT_TRUE(SameBits(std::span(expected).first(first), std::span(out).first(first)))
+              << IsaName(isa) << " " << x;
+          for (std::size_t i = first; i < end; ++i) ASSERT_TRUE(std::isnan(out[i])) << IsaName(isa);
+        }
+      }
+    }
   }
 }
 

@@ -148,10 +148,10 @@ void LoadQueriesScalar(bool round, const float* q, std::int64_t n, float* out) {
 void MergeScalar(const AttentionRows& part, const AttentionRows& total) {
   const int value_dim = part.value_dim;
   for (int row = 0; row < part.rows; ++row) {
-    if (part.m[row] == kMinusInfinity) continue;
+    if (part.l[row] == 0.0F) continue;
     const float* o_part = part.o + static_cast<std::int64_t>(row) * value_dim;
     float* o_total = total.o + static_cast<std::int64_t>(row) * value_dim;
-    if (total.m[row] == kMinusInfinity) {
+    if (total.l[row] == 0.0F) {
       total.m[row] = part.m[row];
       total.l[row] = part.l[row];
       std::copy_n(o_part, value_dim, o_total);

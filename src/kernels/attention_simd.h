@@ -441,10 +441,10 @@ class AttentionSimd {
   static void Merge(const AttentionRows& part, const AttentionRows& total) {
     const std::int64_t value_dim = part.value_dim;
     for (int row = 0; row < part.rows; ++row) {
-      if (part.m[row] == kMinusInfinity) continue;
+      if (part.l[row] == 0.0F) continue;
       const float* o_part = part.o + row * value_dim;
       float* o_total = total.o + row * value_dim;
-      if (total.m[row] == kMinusInfinity) {
+      if (total.l[row] == 0.0F) {
         total.m[row] = part.m[row];
         total.l[row] = part.l[row];
         for (std::int64_t d = 0; d < value_dim; ++d) o_total[d] = o_part[d];

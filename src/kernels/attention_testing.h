@@ -82,6 +82,13 @@ class TestCache {
   const std::vector<float>& v() const { return v_; }
 
   void SetValuesToKeys() { v_ = k_; }
+  // Element `at` of a token's first head; latent vectors have no values.
+  void SetKey(std::int64_t token, int at, float x) {
+    k_[static_cast<std::size_t>(token * kv_width() + at)] = x;
+  }
+  void SetValue(std::int64_t token, int at, float x) {
+    v_[static_cast<std::size_t>(token * kv_width() + at)] = x;
+  }
 
   AttentionSequence Sequence(std::int64_t first, std::int64_t rows) const {
     return {.block_table = table_.data(), .first_position = first, .first_row = 0, .rows = rows};

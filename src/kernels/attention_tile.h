@@ -24,8 +24,8 @@ struct AttentionRows {
   float* q = nullptr;  // [rows, head_dim]; for bf16 already rounded
   float* p = nullptr;  // [rows rounded up to 16, 32]: scores, then weights, of the tile at hand
   float* scratch = nullptr;     // [rows rounded up to 16] x 2
-  float* m = nullptr;           // [rows rounded up to 16]: largest score so far; -inf: no key seen
-  float* l = nullptr;           // [rows rounded up to 16]: sum of weights
+  float* m = nullptr;           // [rows rounded up to 16]: largest score so far
+  float* l = nullptr;           // [rows rounded up to 16]: sum of weights; 0: no key seen
   float* o = nullptr;           // [rows, value_dim]: weighted sum of values
   std::byte* values = nullptr;  // V tiles made of latent keys: both halves of the tile at hand
 };

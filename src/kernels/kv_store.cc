@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "kernels/attention.h"
 #include "quant/half.h"
@@ -20,6 +21,26 @@ void Store(std::byte* base, std::int64_t index, T value) {
   std::memcpy(base + index * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
+constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
+constexpr std::uint16_t kNoNumberHalf = 0x7e00;
+// The largest numbers that don't round to infinity.
+constexpr float kLargestAsBf16 = 0x1.fefffep127F;
+constexpr float kLargestAsHalf = 65519.996F;
+
+float LargestStorable(KvType type) {
+  if (type == KvType::kBf16) return kLargestAsBf16;
+  if (type == KvType::kF16) return kLargestAsHalf;
+  return std::numeric_limits<float>::max();
+}
+
+// Whether all n elements are numbers as the type has them.
+bool IsStorable(KvType type, const float* x, int n) {
+  const float largest = LargestStorable(type);
+  bool storable = true;
+  for (int i = 0; i < n; ++i) storable &= std::fabs(x[i]) <= largest;  // no for NaN
+  return storable;
+}
+
 // 32 elements as int8 times a float16 scale, which is returned.
 std::uint16_t QuantizeGroup(const float* x, std::int8_t* quants) {
   float largest = 0.0F;
@@ -33,59 +54,76 @@ std::uint16_t QuantizeGroup(const float* x, std::int8_t* quants) {
   return scale;
 }
 
-// Token t of a K tile.
-void StoreKey(KvType type, int head_dim, int t, const float* k, std::byte* tile) {
-  for (int d = 0; d < head_dim; d += kGroup) {
-    switch (type) {
-      case KvType::kBf16:
-        for (int i = 0; i < kGroup; i += 2) {
-          const std::uint32_t pair =
-              FloatToBf16(k[d + i]) | static_cast<std::uint32_t>(FloatToBf16(k[d + i + 1])) << 16;
-          Store(tile, (d + i) / 2 * kKvTileTokens + t, pair);
-        }
-        break;
-      case KvType::kF16:
-        for (int i = 0; i < kGroup; ++i) {
-          Store(tile, (d + i) * kKvTileTokens + t, FloatToHalf(k[d + i]));
-        }
-        break;
-      case KvType::kF32:
-        for (int i = 0; i < kGroup; ++i) Store(tile, (d + i) * kKvTileTokens + t, k[d + i]);
-        break;
-      case KvType::kQ8_0: {
-        std::int8_t quants[kGroup];
-        Store(tile, d / kGroup * kKvTileTokens + t, QuantizeGroup(k + d, quants));
-        for (int i = 0; i < kGroup; ++i) {
-          Store(tile + head_dim, (d + i) * kKvTileTokens + t, quants[i]);
-        }
-        break;
+// Elements [d, d + 32) of token t of a K tile.
+void StoreKeyGroup(KvType type, int head_dim, int t, int d, const float* k, std::byte* tile) {
+  switch (type) {
+    case KvType::kBf16:
+      for (int i = 0; i < kGroup; i += 2) {
+        const std::uint32_t pair =
+            FloatToBf16(k[i]) | static_cast<std::uint32_t>(FloatToBf16(k[i + 1])) << 16;
+        Store(tile, (d + i) / 2 * kKvTileTokens + t, pair);
       }
+      break;
+    case KvType::kF16:
+      for (int i = 0; i < kGroup; ++i) Store(tile, (d + i) * kKvTileTokens + t, FloatToHalf(k[i]));
+      break;
+    case KvType::kF32:
+      for (int i = 0; i < kGroup; ++i) Store(tile, (d + i) * kKvTileTokens + t, k[i]);
+      break;
+    case KvType::kQ8_0: {
+      std::int8_t quants[kGroup];
+      Store(tile, d / kGroup * kKvTileTokens + t, QuantizeGroup(k, quants));
+      for (int i = 0; i < kGroup; ++i)
+        Store(tile + head_dim, (d + i) * kKvTileTokens + t, quants[i]);
+      break;
     }
   }
 }
 
-// Token t of a V tile.
-void StoreValue(KvType type, int head_dim, int t, const float* v, std::byte* tile) {
-  for (int d = 0; d < head_dim; d += kGroup) {
-    switch (type) {
-      case KvType::kBf16:
-        for (int i = 0; i < kGroup; ++i) {
-          Store(tile, (t / 2 * head_dim + d + i) * 2 + t % 2, FloatToBf16(v[d + i]));
-        }
-        break;
-      case KvType::kF16:
-        for (int i = 0; i < kGroup; ++i) Store(tile, t * head_dim + d + i, FloatToHalf(v[d + i]));
-        break;
-      case KvType::kF32:
-        std::memcpy(tile + (t * head_dim + d) * sizeof(float), v + d, kGroup * sizeof(float));
-        break;
-      case KvType::kQ8_0: {
-        std::int8_t quants[kGroup];
-        Store(tile, (t * head_dim + d) / kGroup, QuantizeGroup(v + d, quants));
-        std::memcpy(tile + head_dim + t * head_dim + d, quants, kGroup);
-        break;
-      }
+// The same of a V tile.
+void StoreValueGroup(KvType type, int head_dim, int t, int d, const float* v, std::byte* tile) {
+  switch (type) {
+    case KvType::kBf16:
+      for (int i = 0; i < kGroup; ++i)
+        Store(tile, (t / 2 * head_dim + d + i) * 2 + t % 2, FloatToBf16(v[i]));
+      break;
+    case KvType::kF16:
+      for (int i = 0; i < kGroup; ++i) Store(tile, t * head_dim + d + i, FloatToHalf(v[i]));
+      break;
+    case KvType::kF32:
+      std::memcpy(tile + (t * head_dim + d) * sizeof(float), v, kGroup * sizeof(float));
+      break;
+    case KvType::kQ8_0: {
+      std::int8_t quants[kGroup];
+      Store(tile, (t * head_dim + d) / kGroup, QuantizeGroup(v, quants));
+      std::memcpy(tile + head_dim + t * head_dim + d, quants, kGroup);
+      break;
     }
+  }
+}
+
+// Makes token t's key no number and its value zero: what sees it is no number either, what doesn't
+// is as if it weren't there.
+void StoreNoNumber(const KvView& kv, int t, std::byte* k_tile, std::byte* v_tile) {
+  constexpr float kZeros[kGroup] = {};
+  for (int d = 0; d < kv.head_dim; d += kGroup) {
+    StoreKeyGroup(kv.type, kv.head_dim, t, d, kZeros, k_tile);
+    if (kv.latent_dim == 0) StoreValueGroup(kv.type, kv.head_dim, t, d, kZeros, v_tile);
+  }
+  const int at = kv.latent_dim;  // the first element that is no value
+  switch (kv.type) {
+    case KvType::kBf16:
+      Store(k_tile, (at / 2 * kKvTileTokens + t) * 2, FloatToBf16(kNoNumber));
+      break;
+    case KvType::kF16:
+      Store(k_tile, at * kKvTileTokens + t, kNoNumberHalf);
+      break;
+    case KvType::kF32:
+      Store(k_tile, at * kKvTileTokens + t, kNoNumber);
+      break;
+    case KvType::kQ8_0:
+      Store(k_tile, at / kGroup * kKvTileTokens + t, kNoNumberHalf);
+      break;
   }
 }
 
@@ -133,8 +171,16 @@ void StoreTile(const KvView& kv, const AttentionSequence& sequence, const TileRo
   if (rows.token == 0) std::memset(v_tile, 0, static_cast<std::size_t>(bytes));
   for (int i = 0; i < rows.count; ++i) {
     const std::int64_t source = ((rows.row + i) * kv.kv_heads + head) * kv.head_dim;
-    StoreKey(kv.type, kv.head_dim, rows.token + i, k + source, k_tile);
-    if (!latent) StoreValue(kv.type, kv.head_dim, rows.token + i, v + source, v_tile);
+    const int token = rows.token + i;
+    if (!IsStorable(kv.type, k + source, kv.head_dim) ||
+        (!latent && !IsStorable(kv.type, v + source, kv.head_dim))) {
+      StoreNoNumber(kv, token, k_tile, v_tile);
+      continue;
+    }
+    for (int d = 0; d < kv.head_dim; d += kGroup) {
+      StoreKeyGroup(kv.type, kv.head_dim, token, d, k + source + d, k_tile);
+      if (!latent) StoreValueGroup(kv.type, kv.head_dim, token, d, v + source + d, v_tile);
+    }
   }
 }
 

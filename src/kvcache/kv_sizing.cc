@@ -23,7 +23,7 @@ Result<std::size_t> LayerBlockBytes(const KvLayerSpec& layer, KvType type, int b
     return InputError("KV cache", "head size",
                       std::to_string(layer.head_dim) + " is not a positive multiple of 32");
   }
-  if (layer.latent_dim < 0 || layer.latent_dim > layer.head_dim ||
+  if (layer.latent_dim < 0 || layer.latent_dim >= layer.head_dim ||
       layer.latent_dim % kHeadDimStep != 0) {
     return InputError("KV cache", "latent size",
                       std::to_string(layer.latent_dim) +

@@ -34,7 +34,7 @@ TEST(KvSizingTest, LatentVectorsAreStoredOnce) {
 }
 
 TEST(KvSizingTest, ALatentVectorThatKernelsCannotReadIsRefused) {
-  for (const int latent : {-32, 40, 608}) {
+  for (const int latent : {-32, 40, 576, 608}) {
     KvSpec spec;
     spec.layers.assign(2, {.kv_heads = 1, .head_dim = 576, .latent_dim = latent});
     const Result<KvLayout> layout = LayOutKvBlock(spec, KvType::kBf16, 16);

@@ -1,5 +1,7 @@
 #include "text/json_tokenizer.h"
 
+#include <cstdint>
+#include <string>
 #include <utility>
 
 namespace folio {
@@ -60,6 +62,13 @@ Result<JsonTokenizer::Loaded> JsonTokenizer::Load(std::string_view json, const s
   bool add_eos = false;
   const auto longer = with.ids();
   const auto plain = without.ids();
+  for (const std::uint32_t id : longer) {
+    if (id < size) continue;
+    return InputError(name, "post_processor",
+                      "adds the token " + std::to_string(id) +
+                          ", which is outside the vocabulary of " + std::to_string(size) +
+                          " tokens");
+  }
   if (longer.size() > plain.size() && !plain.empty()) {
     if (longer.front() != plain.front()) vocabulary.bos = static_cast<TokenId>(longer.front());
     add_eos = longer.back() != plain.back();

@@ -1,6 +1,7 @@
 """Models as Hugging Face keeps them, in folders: values, tokens and replies are those of the same models in GGUF."""
 
 import json
+import os
 import struct
 
 import numpy as np
@@ -171,6 +172,36 @@ def _remove(name):
     return lambda folder: (folder / name).unlink()
 
 
+def _tokenizer(field, value):
+    def change(folder):
+        path = folder / "tokenizer.json"
+        tokenizer = json.loads(path.read_text(encoding="utf-8"))
+        tokenizer[field] = value
+        path.write_text(json.dumps(tokenizer), encoding="utf-8")
+
+    return change
+
+
+def _grow(name, size):
+    """To so many bytes, of which a file system stores few."""
+    return lambda folder: os.truncate(folder / name, size)
+
+
+def _link_to_nowhere(name):
+    def change(folder):
+        (folder / name).unlink()
+        (folder / name).symlink_to("nowhere")
+
+    return change
+
+
+def adds_token(token):
+    sequence, special = {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<s>", "type_id": 0}}
+    return {"type": "TemplateProcessing", "single": [special, sequence], "pair": [special, sequence, sequence],
+            "special_tokens": {"<s>": {"id": "<s>", "ids": [token], "tokens": ["<s>"]}}}
+
+
+LONGER = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10}
 PART = "model-00001-of-00002.safetensors"
 BAD = {
     "no-config": (_remove("config.json"), ("config.json",)),
@@ -191,6 +222,13 @@ BAD = {
     "layers": (_set("num_hidden_layers", 2), ("model.layers.2.", "num_hidden_layers 2")),
     "huge-layers": (_set("num_hidden_layers", 2**40), ("num_hidden_layers", str(2**40))),
     "quantised": (_set("quantization_config", {"quant_method": "fp8"}), ("config.json", "quantization_config")),
+    "added-token": (_tokenizer("post_processor", adds_token(384)), ("tokenizer.json", "post_processor", "384")),
+    "far-added-token": (_tokenizer("post_processor", adds_token(2**32 - 1)), ("tokenizer.json", "post_processor", str(2**32 - 1))),
+    "longer-and-longer": (_tokenizer("normalizer", {"type": "Sequence", "normalizers": [LONGER] * 9}),
+                          ("tokenizer.json", "normalizer")),
+    "huge-tokenizer": (_grow("tokenizer.json", 2**34), ("tokenizer.json: size", str(2**34))),
+    "huge-config": (_grow("config.json", 2**34), ("config.json: size", str(2**34))),
+    "link-to-nowhere": (_link_to_nowhere("tokenizer_config.json"), ("tokenizer_config.json",)),
     "end-token": (_set("eos_token_id", 10**9), ("eos_token_id", str(10**9))),
 }
 

@@ -17,6 +17,11 @@ namespace folio {
 namespace {
 
 constexpr std::string_view kConfig = "config.json";
+constexpr std::uint64_t kMostLayers = 1024;
+constexpr std::uint64_t kMostExperts = 1024;
+// The largest tokenizer.json known has 34 MB.
+constexpr std::size_t kMostTokenizerBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostTextBytes = std::size_t{16} << 20;
 
 Result<const ModelFamily*> FamilyOf(ConfigFields& config) {
   const std::string type = config.StringOr("model_type", "");
@@ -53,9 +58,16 @@ Status MapModel(ConfigFields& config, const ModelFamily& family, const Checkpoin
   if (family.pairs_reordered) model.Set("rope.halves", true, "model_type");
   const bool tied = config.BoolOr("tie_word_embeddings", false);
   const std::uint64_t layers = config.Uint("num_hidden_layers");
+  // A small file may name very many: bounded before its tensors are looked at.
+  if (layers > kMostLayers) config.Refuse("num_hidden_layers", "is " + std::to_string(layers));
+  const std::uint64_t experts = model.Uint("expert_count");
+  if (experts > kMostExperts) config.Refuse("num_local_experts", "is " + std::to_string(experts));
   if (!config.status()) return config.status();
-  const TensorMapping mapping = {
-      .layer = family.rules, .layers = layers, .one_more = family.norms_add_one, .tied = tied};
+  const TensorMapping mapping = {.layer = family.rules,
+                                 .layers = layers,
+                                 .experts = experts,
+                                 .one_more = family.norms_add_one,
+                                 .tied = tied};
   if (Status mapped = MapTensors(checkpoint, mapping, model); !mapped) return mapped;
   if (config.Has("tie_word_embeddings") && !tied && !model.HasTensor("output.weight")) {
     return InputError(config.path(), "tie_word_embeddings",
@@ -70,10 +82,18 @@ class SideFiles {
   // The text of a file, or nothing where there is no such file.
   Result<std::string_view> Read(const std::string& folder, std::string_view name) {
     const std::string path = folder + "/" + std::string(name);
+    // A link to nowhere, and a folder that may not be looked into, are errors of opening.
     std::error_code error;
-    if (!std::filesystem::exists(path, error)) return std::string_view();
+    const auto type = std::filesystem::symlink_status(path, error).type();
+    if (type == std::filesystem::file_type::not_found) return std::string_view();
     Result<std::shared_ptr<MappedFile>> mapping = MappedFile::Open(path);
     if (!mapping) return std::unexpected(mapping.error());
+    const std::size_t most = name == "tokenizer.json" ? kMostTokenizerBytes : kMostTextBytes;
+    if ((*mapping)->bytes().size() > most) {
+      return InputError(path, "size",
+                        "is " + std::to_string((*mapping)->bytes().size()) +
+                            " bytes, more than the " + std::to_string(most) + " that are read");
+    }
     mappings_.push_back(*std::move(mapping));
     return AsText(mappings_.back()->bytes());
   }

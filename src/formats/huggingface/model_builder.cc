@@ -2,6 +2,7 @@
 
 #include <span>
 #include <utility>
+#include <variant>
 
 namespace folio {
 
@@ -31,6 +32,13 @@ void ModelBuilder::Set(std::string_view suffix, std::string_view value, std::str
 
 void ModelBuilder::Set(std::string_view suffix, bool value, std::string_view field) {
   SetOfModel(suffix, value, field);
+}
+
+std::uint64_t ModelBuilder::Uint(std::string_view suffix) const {
+  const auto found = parts_.metadata.find(prefix_ + std::string(suffix));
+  if (found == parts_.metadata.end()) return 0;
+  const auto* value = std::get_if<std::uint64_t>(&found->second);
+  return value == nullptr ? 0 : *value;
 }
 
 void ModelBuilder::SetKey(std::string_view key, MetadataValue value, std::string_view source) {

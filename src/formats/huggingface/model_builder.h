@@ -31,6 +31,8 @@ class ModelBuilder {
   void AddTensor(std::string name, ModelTensor tensor, std::string_view source);
   // A vector that was computed.
   void AddVector(std::string name, std::vector<float> values, std::string_view source);
+  // What Set gave "<architecture>.<suffix>", or 0.
+  std::uint64_t Uint(std::string_view suffix) const;
   bool HasTensor(std::string_view name) const { return parts_.source_names.contains(name); }
 
   ModelFileParts& parts() { return parts_; }

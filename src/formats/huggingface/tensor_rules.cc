@@ -159,8 +159,8 @@ class TensorMapper {
 
   Status AddTwoOfEach(const TensorRule& rule, const std::string& prefix) {
     const std::vector<std::int64_t>& shape = entry_->tensor.shape;
-    if (shape.size() != 3 || shape[0] > kMostExpertsOfTensor)
-      return Fail("is not one matrix for each of at most " + std::to_string(kMostExpertsOfTensor) +
+    if (shape.size() != 3 || static_cast<std::uint64_t>(shape[0]) != mapping_.experts)
+      return Fail("is not one matrix for each of the " + std::to_string(mapping_.experts) +
                   " experts");
     for (std::int64_t expert = 0; expert < shape[0]; ++expert) {
       const std::string number = std::to_string(expert);
@@ -176,7 +176,6 @@ class TensorMapper {
 
   static constexpr std::size_t kMostDims = 4;
   static constexpr std::int64_t kLongestVector = std::int64_t{1} << 20;
-  static constexpr std::int64_t kMostExpertsOfTensor = 4096;
 
   const Checkpoint& checkpoint_;
   const TensorMapping& mapping_;

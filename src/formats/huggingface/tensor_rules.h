@@ -34,8 +34,9 @@ using TensorRules = std::span<const std::span<const TensorRule>>;
 struct TensorMapping {
   TensorRules layer;
   std::uint64_t layers = 0;
-  bool one_more = false;  // of the norm behind the last layer too
-  bool tied = false;      // lm_head.weight is the embedding; one that is there is left out
+  std::uint64_t experts = 0;  // of a layer; 0: the model has none
+  bool one_more = false;      // of the norm behind the last layer too
+  bool tied = false;          // lm_head.weight is the embedding; one that is there is left out
 };
 
 // Gives the model every tensor of the checkpoint under GGUF's name, without copying matrices. A
