@@ -122,14 +122,8 @@ MemoryPlan PlanExperts(const MemoryRequest& request, const KvLayout& layout) {
   plan = LongestContext(request, layout, kEnoughContext,
                         std::max(experts.least_slots, experts.experts / 2));
   if (!Fits(plan)) plan = LongestContext(request, layout, layout.block_size, experts.least_slots);
-  if (Fits(plan)) {
-    AddExperts(experts, plan);
-    return plan;
-  }
-  // Of a small model the cache's buffers may be more than its experts: what is short is told of the
-  // plan that needs less.
-  const MemoryPlan whole = LongestContext(request, layout, layout.block_size, 0);
-  return whole.total_bytes() < plan.total_bytes() ? whole : plan;
+  if (Fits(plan)) AddExperts(experts, plan);
+  return plan;
 }
 
 std::string Shortage(const MemoryPlan& plan, const ExpertsRequest& experts) {

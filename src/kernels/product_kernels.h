@@ -355,13 +355,10 @@ void MultiplyManyRows(const ProductSlice& slice) {
 
 template <class V, GgmlType kType>
 void MultiplyQuantised(const ProductSlice& slice) {
-  if constexpr (V::kFewRows == kTileRows) {
-    MultiplyFewRows<V, kType>(slice);
-  } else if (slice.row_end - slice.row_begin <= V::kFewRows) {
-    MultiplyFewRows<V, kType>(slice);
-  } else {
-    MultiplyManyRows<V, kType>(slice);
-  }
+  constexpr bool kTileInRegisters = V::kFewRows == kTileRows;
+  if (kTileInRegisters || slice.row_end - slice.row_begin <= V::kFewRows)
+    return MultiplyFewRows<V, kType>(slice);
+  if constexpr (!kTileInRegisters) MultiplyManyRows<V, kType>(slice);
 }
 
 // ---- Float weights ----

@@ -58,6 +58,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     RequireWhole(config.error());
     return 0;
   }
-  static_cast<void>(folio::WeightsBytes(*model, *config));
+  static_cast<void>(folio::MeasureWeights(*model, *config));
   return 0;
 }
