@@ -11,6 +11,7 @@ from engine_logits import GOLDEN, logits
 import fidelity
 import folder_writer
 import make_tiny_models
+import tiny_references
 
 # As in test_tiny_models.py.
 LIMIT = 2e-3
@@ -21,7 +22,7 @@ TEXTS = ("the old ferry is late", " two  spaces,\n\ttabs; naïve – 你好 🙂
 
 @pytest.fixture(scope="module")
 def golden():
-    return np.load(GOLDEN / "tiny_references.npz")
+    return np.load(tiny_references.PATH)
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +43,9 @@ def folders(tmp_path_factory):
 def test_log_probabilities_equal_those_of_transformers(folio, name, folders, tiny_models, golden, tmp_path):
     tokens, out = golden["tokens"], tmp_path / "logits.npy"
     ours = fidelity.log_softmax(logits(folio, folders(name), tokens, out, "--kv-type", "f32")[golden["positions"]])
-    expected = golden[name].astype(np.float64)
-    spread = expected.max() - expected.min()
-    difference = np.abs(ours - expected).max() / spread
+    difference = tiny_references.difference(golden, name, ours)
     of_gguf = logits(folio, tiny_models(name), tokens, out, "--kv-type", "f32")[golden["positions"]]
-    between = np.abs(ours - fidelity.log_softmax(of_gguf)).max() / spread
+    between = np.abs(ours - fidelity.log_softmax(of_gguf)).max() / np.ptp(ours)
     print(f"{name}: largest difference {difference:.1e} of the spread, from GGUF {between:.1e}")
     assert difference <= LIMIT
     assert between <= LIMIT_BETWEEN_FORMATS

@@ -4,7 +4,7 @@
 usage: make_tiny_references.py [NAME ...]      (without names: all; with: the others' values stay)
 
 Writes tiny_references.npz beside this script: `tokens` [640] and `positions` [40], and per model its
-log-probabilities [40, vocab] at these positions as float32. The sequence is longer than every window
+log-probabilities at these positions in the form of tiny_references.py. The sequence is longer than every window
 and crosses the position 512 at which attention starts a new part. transformers runs in float64 (its
 RoPE angles, norms and weights of experts remain float32); the plain float64 pass must agree with it.
 Writes tiny_models.json too: each model file's SHA-256, that difference, and for a model with experts
@@ -28,10 +28,10 @@ import float64_families
 import float64_model
 import make_tiny_models
 import random_weights
+import tiny_references
 import transformers_model
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ARRAYS, RECORD = (os.path.join(HERE, name) for name in ("tiny_references.npz", "tiny_models.json"))
+RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tiny_models.json")
 TOKENS = 640
 SHARED_VOCAB = 384
 # Both ends of tiles (32), of windows (24, 40) and of the part that starts at 512, then a spread.
@@ -68,13 +68,13 @@ def reference(name, tokens, path):
     entry = {"sha256": sha256, "transformers_against_float64": float(f"{difference:.1e}")}
     if model.experts:
         entry["smallest_router_gap"] = float(f"{router_gap(model, tokens):.1e}")
-    return entry, golden[POSITIONS].astype(np.float32)
+    return entry, golden[POSITIONS]
 
 
 def stored():
     """What the two files hold now."""
     with open(RECORD, encoding="utf-8") as file:
-        return json.load(file), dict(np.load(ARRAYS))
+        return json.load(file), dict(np.load(tiny_references.PATH))
 
 
 def main():
@@ -84,9 +84,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in sys.argv[1:] or make_tiny_models.MODELS:
             path = os.path.join(folder, make_tiny_models.file_name(name))
-            record[name], arrays[name] = reference(name, tokens, path)
+            record[name], log_probs = reference(name, tokens, path)
+            arrays.update(tiny_references.stored_form(name, log_probs))
             print(name, json.dumps(record[name]), flush=True)
-    np.savez_compressed(ARRAYS, **arrays)
+    np.savez_compressed(tiny_references.PATH, **arrays)
     with open(RECORD, "w", encoding="utf-8") as file:
         json.dump(record, file, indent=2)
         file.write("\n")

@@ -1,22 +1,20 @@
 """The plain float64 pass gives what transformers gave with the same weights, on the tiny models."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import float64_families
 import float64_model
 import make_tiny_models
+import tiny_references
 
-HERE = Path(__file__).resolve().parent
 # Of the log-probabilities' spread, as make_tiny_references.py allows; the stored values are float32.
 AGREEMENT = 1.1e-4
 
 
 @pytest.fixture(scope="module")
 def golden():
-    return np.load(HERE / "tiny_references.npz")
+    return np.load(tiny_references.PATH)
 
 
 @pytest.mark.parametrize("name", make_tiny_models.MODELS)
@@ -25,8 +23,7 @@ def test_log_probabilities_are_those_of_transformers(name, golden, tmp_path):
     make_tiny_models.write_model(name, path)
     logits = float64_families.open_model(path).logits(golden["tokens"])
     own = float64_model.log_softmax(logits[golden["positions"]])
-    difference = np.abs(own - golden[name]).max() / np.ptp(golden[name])
-    assert difference <= AGREEMENT
+    assert tiny_references.difference(golden, name, own) <= AGREEMENT
 
 
 def test_of_equal_router_logits_the_first_experts_are_taken():
