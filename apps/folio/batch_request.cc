@@ -1,5 +1,6 @@
 #include "folio/batch_request.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace folio {
@@ -10,6 +11,21 @@ Status CheckEnds(const Outcome& outcome) {
     if (reply.finish_reason == FinishReason::kError) return std::unexpected(reply.error);
     if (reply.finish_reason == FinishReason::kCancelled)
       return RuntimeError("request", "", "cancelled");
+  }
+  return {};
+}
+
+// What a batch has no means to enforce is refused, not ignored.
+Status CheckForced(const ApiRequest& request) {
+  const auto choice = request.tool_choice.kind;
+  if (choice == ToolChoice::Kind::kRequired || choice == ToolChoice::Kind::kNamed) {
+    return UsageError("", "tool_choice", "forces a call: calls are not forced yet");
+  }
+  if (request.format.kind != ReplyFormat::Kind::kText) {
+    return UsageError("", "response_format", "is not text: replies are not held to a format yet");
+  }
+  if (std::ranges::any_of(request.tools, &Tool::strict)) {
+    return UsageError("", "tools", "are strict: calls are not held to a schema yet");
   }
   return {};
 }
@@ -50,7 +66,9 @@ BatchRequest::~BatchRequest() {
 Result<Request> BatchRequest::Make(std::size_t prompt) {
   Request request = request_.request;
   if (request_.prompts.empty()) {
-    auto rendered = engine_->RenderChat(request_.messages, request_.variables);
+    if (Status able = CheckForced(request_); !able) return std::unexpected(able.error());
+    auto rendered =
+        engine_->RenderChat(DumpJson(request_.messages), DumpJson(TemplateVariables(request_)));
     if (!rendered) return std::unexpected(rendered.error());
     request.prompt = std::move(rendered->tokens);
     request.parts = std::move(rendered->parts);

@@ -8,25 +8,57 @@
 #include <variant>
 #include <vector>
 
+#include "api/tool.h"
 #include "folio/engine.h"
+#include "formats/json.h"
 
 namespace folio {
 
 // Text, or token ids as they are.
 using ApiPrompt = std::variant<std::string, std::vector<std::int32_t>>;
 
+// What a reply's text must be. Of the dialects' response_format, text.format, output_config.format.
+struct ReplyFormat {
+  enum class Kind : std::uint8_t { kText, kJsonObject, kJsonSchema };
+  Kind kind = Kind::kText;
+  std::string name;  // the caller's, of a schema
+  Json schema;       // of kJsonSchema
+};
+
+// A caller's wish that the prefix up to here be kept: a hint within the budget.
+struct CacheMark {
+  // Up to the end of ApiRequest::messages[message]; -1: of the tools.
+  std::int64_t message = -1;
+  CacheRetention retention = CacheRetention::k5Minutes;
+  bool operator==(const CacheMark&) const = default;
+};
+
 struct ApiRequest {
   std::string model;  // as asked for; may be empty
-  // A conversation, in the form that Engine::RenderChat takes: a JSON array of messages whose
-  // contents are strings, and an object of template variables, or empty.
-  std::string messages;
-  std::string variables;
+  // A conversation in the one form that chat templates see: a list of {role, content, ...} whose
+  // contents are strings (api/openai_messages.h says what else); null where there are prompts.
+  Json messages;
+  // Further template variables, by name; without the tools. May be null.
+  Json variables;
+  std::vector<Tool> tools;  // that the model sees, in the caller's order
+  ToolChoice tool_choice;
+  bool parallel_tool_calls = true;
+  ReplyFormat format;
+  std::vector<CacheMark> marks;  // at most four count, the last ones
+  // Names the conversation that this request is one turn of, so that it outlives others' short
+  // requests; a hint, not an identity. Empty: none.
+  std::string session;
   // Prompts to go on with, each on its own; empty for a conversation.
   std::vector<ApiPrompt> prompts;
   bool stream = false;
+  bool stream_usage = false;          // OpenAI's stream_options.include_usage
   std::optional<std::uint64_t> seed;  // nothing: the caller of the engine chooses one
   Request request;                    // prompt, parts, seed and retained_tokens are left open
 };
+
+// What the chat template gets beside the messages: the variables, and the tools unless the choice
+// is none of them. An object.
+Json TemplateVariables(const ApiRequest& request);
 
 }  // namespace folio
 

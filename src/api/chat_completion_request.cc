@@ -22,6 +22,34 @@ std::int64_t ReadMaxTokens(Fields& fields) {
   return newer.value_or(older.value_or(-1));
 }
 
+void ReadFormat(Fields& fields, ReplyFormat& format) {
+  const Json* given = fields.Object("response_format");
+  if (given == nullptr) return;
+  Fields inner(*given, "response_format", fields.refusal());
+  const std::string type = inner.Text("type").value_or("text");
+  if (type == "json_object") {
+    format.kind = ReplyFormat::Kind::kJsonObject;
+  } else if (type == "json_schema") {
+    const Json* named = inner.Object("json_schema");
+    if (named == nullptr) return inner.Refuse("json_schema", "is missing");
+    Fields of(*named, inner.PathOf("json_schema"), fields.refusal());
+    format.kind = ReplyFormat::Kind::kJsonSchema;
+    format.name = of.Text("name").value_or("");
+    const Json* schema = of.Object("schema");
+    if (schema == nullptr) return of.Refuse("schema", "is missing");
+    format.schema = *schema;
+  } else if (type != "text") {
+    inner.Refuse("type", "is '" + type + "', none of text, json_object, json_schema");
+  }
+}
+
+void ReadStreamOptions(Fields& fields, ApiRequest& request) {
+  const Json* options = fields.Object("stream_options");
+  if (options == nullptr) return;
+  Fields inner(*options, "stream_options", fields.refusal());
+  request.stream_usage = inner.Flag("include_usage").value_or(false);
+}
+
 void RefuseChatOnly(Fields& fields) {
   if (const Json* functions = fields.List("functions"); functions && !functions->empty()) {
     fields.Refuse("functions", "is not supported: use tools");
@@ -40,17 +68,18 @@ Result<ApiRequest> ParseChatCompletion(const Json& body) {
   ApiRequest request;
   std::optional<Error> refusal;
   Fields fields(body, "", refusal);
-  const Json messages = ReadMessages(fields);
-  Json variables = Json::object();
-  if (const Json* given = fields.Object("chat_template_kwargs")) variables = *given;
-  if (Json tools = ReadTools(fields); !tools.empty()) variables["tools"] = std::move(tools);
+  request.messages = ReadMessages(fields);
+  if (const Json* given = fields.Object("chat_template_kwargs")) request.variables = *given;
+  request.tools = ReadTools(fields);
+  request.tool_choice = ReadToolChoice(fields, request.tools);
+  request.parallel_tool_calls = fields.Flag("parallel_tool_calls").value_or(true);
+  ReadFormat(fields, request.format);
+  ReadStreamOptions(fields, request);
   ReadCommonFields(fields, request);
   ReadLogprobs(fields, request.request.sampling);
   request.request.max_tokens = ReadMaxTokens(fields);
   RefuseChatOnly(fields);
   if (refusal) return std::unexpected(*refusal);
-  request.messages = DumpJson(messages);
-  if (!variables.empty()) request.variables = DumpJson(variables);
   return request;
 }
 

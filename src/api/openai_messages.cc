@@ -104,46 +104,74 @@ Json ReadMessage(const Json& item, const std::string& path, std::optional<Error>
   return out;
 }
 
-Json ReadTool(const Json& item, const std::string& path, std::optional<Error>& refusal) {
-  Fields tool(item, path, refusal);
-  if (const auto type = tool.Text("type"); type.value_or("") != "function") {
-    tool.Refuse("type", type ? "is '" + *type + "'; only 'function' is supported" : "is missing");
-  }
+Tool ReadFunctionTool(Fields& tool) {
   const Json* function = tool.Object("function");
   if (function == nullptr) {
     tool.Refuse("function", "is missing");
     return {};
   }
-  Fields fields(*function, tool.PathOf("function"), refusal);
-  Json out;
+  Fields fields(*function, tool.PathOf("function"), tool.refusal());
   const auto name = fields.Text("name");
   if (!name) fields.Refuse("name", "is missing");
-  out["name"] = name.value_or("");
-  if (auto text = fields.Text("description")) out["description"] = *std::move(text);
-  if (const Json* schema = fields.Object("parameters")) out["parameters"] = *schema;
-  if (fields.Flag("strict").value_or(false)) {
-    fields.Refuse("strict", "is true: calls are not held to a schema yet");
-  }
-  return {{"type", "function"}, {"function", std::move(out)}};
+  Tool out{.name = name.value_or("")};
+  out.description = fields.Text("description").value_or("");
+  if (const Json* schema = fields.Object("parameters")) out.parameters = *schema;
+  out.strict = fields.Flag("strict").value_or(false);
+  return out;
 }
 
-// Whether the model is to see the tools.
-bool ReadToolChoice(Fields& fields) {
-  const Json* choice = fields.Find("tool_choice");
-  if (choice == nullptr) return true;
-  if (choice->is_string()) {
-    const auto text = choice->get<std::string>();
-    if (text == "auto") return true;
-    if (text == "none") return false;
-    fields.Refuse("tool_choice",
-                  "is '" + text + "': calls are not forced yet; 'auto' and 'none' are taken");
-  } else if (choice->is_object()) {
-    fields.Refuse("tool_choice",
-                  "names a tool: calls are not forced yet; 'auto' and 'none' are taken");
-  } else {
-    fields.RefuseKind("tool_choice", *choice, "a string or an object");
+void ReadGrammar(Fields& custom, Tool& tool) {
+  const Json* format = custom.Object("format");
+  if (format == nullptr) return;
+  Fields fields(*format, custom.PathOf("format"), custom.refusal());
+  if (fields.Text("type").value_or("text") != "grammar") return;
+  const Json* grammar = fields.Object("grammar");
+  Fields inner(grammar != nullptr ? *grammar : *format,
+               fields.PathOf(grammar != nullptr ? "grammar" : ""), custom.refusal());
+  tool.grammar = inner.Text("definition").value_or("");
+  const std::string syntax = inner.Text("syntax").value_or("lark");
+  if (syntax != "lark" && syntax != "regex") {
+    inner.Refuse("syntax", "is '" + syntax + "', neither lark nor regex");
   }
-  return false;
+  tool.grammar_is_regex = syntax == "regex";
+}
+
+Tool ReadCustomTool(Fields& tool) {
+  const Json* custom = tool.Object("custom");
+  if (custom == nullptr) {
+    tool.Refuse("custom", "is missing");
+    return {};
+  }
+  Fields fields(*custom, tool.PathOf("custom"), tool.refusal());
+  const auto name = fields.Text("name");
+  if (!name) fields.Refuse("name", "is missing");
+  Tool out{.kind = Tool::Kind::kCustom, .name = name.value_or("")};
+  out.description = fields.Text("description").value_or("");
+  ReadGrammar(fields, out);
+  return out;
+}
+
+// Nothing for kinds that only OpenAI's own servers run: a client that offers them gets on without.
+std::optional<Tool> ReadTool(const Json& item, const std::string& path,
+                             std::optional<Error>& refusal) {
+  Fields fields(item, path, refusal);
+  const auto type = fields.Text("type");
+  if (!type) fields.Refuse("type", "is missing");
+  if (type == "function") return ReadFunctionTool(fields);
+  if (type == "custom") return ReadCustomTool(fields);
+  return std::nullopt;
+}
+
+// A name alone, or an object that says what kind of tool it names.
+std::string NamedTool(Fields& fields, const Json& choice) {
+  Fields inner(choice, fields.PathOf("tool_choice"), fields.refusal());
+  const std::string type = inner.Text("type").value_or("function");
+  const Json* named = inner.Object(type);
+  Fields of(named != nullptr ? *named : choice, inner.PathOf(named != nullptr ? type : ""),
+            fields.refusal());
+  auto name = of.Text("name");
+  if (!name) of.Refuse("name", "is missing");
+  return std::move(name).value_or("");
 }
 
 }  // namespace
@@ -161,14 +189,37 @@ Json ReadMessages(Fields& fields) {
   return list;
 }
 
-Json ReadTools(Fields& fields) {
-  const bool shown = ReadToolChoice(fields);
-  Json list = Json::array();
-  const Json* tools = fields.List("tools");
-  for (std::size_t i = 0; tools != nullptr && i < tools->size() && !fields.refused(); ++i) {
-    list.push_back(ReadTool((*tools)[i], ItemPath("tools", i), fields.refusal()));
+std::vector<Tool> ReadTools(Fields& fields) {
+  std::vector<Tool> tools;
+  const Json* list = fields.List("tools");
+  for (std::size_t i = 0; list != nullptr && i < list->size() && !fields.refused(); ++i) {
+    auto tool = ReadTool((*list)[i], ItemPath("tools", i), fields.refusal());
+    if (tool) tools.push_back(*std::move(tool));
   }
-  return shown ? list : Json::array();
+  return tools;
+}
+
+ToolChoice ReadToolChoice(Fields& fields, std::span<const Tool> tools) {
+  const Json* choice = fields.Find("tool_choice");
+  if (choice == nullptr) return {};
+  if (choice->is_object()) {
+    ToolChoice named{.kind = ToolChoice::Kind::kNamed, .name = NamedTool(fields, *choice)};
+    if (!fields.refused() && FindTool(tools, named.name) == nullptr) {
+      fields.Refuse("tool_choice", "names '" + named.name + "', none of the tools");
+    }
+    return named;
+  }
+  if (!choice->is_string()) {
+    fields.RefuseKind("tool_choice", *choice, "a string or an object");
+    return {};
+  }
+  const auto text = choice->get<std::string>();
+  if (text == "none") return {.kind = ToolChoice::Kind::kNone, .name = ""};
+  if (text == "required" && tools.empty()) fields.Refuse("tool_choice", "is required, of no tools");
+  if (text == "required") return {.kind = ToolChoice::Kind::kRequired, .name = ""};
+  if (text != "auto")
+    fields.Refuse("tool_choice", "is '" + text + "': none of auto, none, required");
+  return {};
 }
 
 }  // namespace folio

@@ -1,10 +1,11 @@
 // OpenAI's chat completions and completions as requests. Field by field:
-//   * read: model, messages or prompt, tools, tool_choice, max_tokens, max_completion_tokens,
-//     temperature, top_p, n, stop, seed, logprobs, top_logprobs, presence_penalty,
-//     frequency_penalty, stream, prompt_cache_retention; and Folio's own top_k, min_p,
-//     repeat_penalty, priority (higher runs sooner), cache_salt, chat_template_kwargs;
-//   * refused unless neutral, since nothing here could keep what they promise: forced tool choices,
-//     strict tools, response_format, logit_bias, functions, audio, echo, suffix, best_of;
+//   * read: model, messages or prompt, tools, tool_choice, parallel_tool_calls, response_format,
+//     max_tokens, max_completion_tokens, temperature, top_p, n, stop, seed, logprobs, top_logprobs,
+//     presence_penalty, frequency_penalty, stream, stream_options, prompt_cache_key,
+//     prompt_cache_retention; and Folio's own top_k, min_p, repeat_penalty, priority (higher runs
+//     sooner), cache_salt, chat_template_kwargs;
+//   * refused unless neutral, since nothing here could keep what they promise: logit_bias,
+//     functions, audio, echo, suffix, best_of;
 //   * unknown ones pass.
 // An error names the field by its JSON path.
 #ifndef FOLIO_API_OPENAI_REQUEST_H_

@@ -44,7 +44,7 @@ TEST(ParseChatCompletionTest, DefaultsAreOpenAis) {
   EXPECT_EQ(chat->request.choices, 1);
   EXPECT_FALSE(chat->seed.has_value());
   EXPECT_FALSE(chat->stream);
-  EXPECT_TRUE(chat->variables.empty());
+  EXPECT_TRUE(chat->variables.is_null());
   EXPECT_TRUE(chat->prompts.empty());
 }
 
@@ -73,7 +73,8 @@ TEST(ParseChatCompletionTest, EveryFieldIsRead) {
   EXPECT_EQ(chat->request.cache_salt, "s");
   EXPECT_EQ(chat->request.retention, CacheRetention::k24Hours);
   EXPECT_TRUE(chat->stream);
-  EXPECT_EQ(chat->variables, R"({"enable_thinking":false})");
+  EXPECT_EQ(DumpJson(chat->variables), R"({"enable_thinking":false})");
+  EXPECT_EQ(chat->session, "k");
 }
 
 TEST(ParseChatCompletionTest, UnknownAndNullFieldsPass) {
@@ -95,7 +96,7 @@ TEST(ParseChatCompletionTest, ContentsBecomeOneForm) {
       {"role":"assistant","reasoning_content":"hm","content":""},
       {"role":"assistant","tool_calls":[]}])");
   ASSERT_TRUE(chat.has_value()) << Refusal(chat);
-  EXPECT_EQ(chat->messages,
+  EXPECT_EQ(DumpJson(chat->messages),
             R"([{"role":"system","content":"rules"},{"role":"user","content":"one two"},)"
             R"({"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function",)"
             R"("function":{"name":"f","arguments":"{\"a\": 1}"}}]},)"
@@ -110,10 +111,36 @@ TEST(ParseChatCompletionTest, ToolsAreTemplateVariablesInTheirAuthorsOrder) {
       "name":"f","strict":false,"description":"d"},"type":"function","cache_control":{}}])";
   const auto chat = Chat(tools + R"(,"tool_choice":"auto")");
   ASSERT_TRUE(chat.has_value()) << Refusal(chat);
-  EXPECT_EQ(chat->variables,
+  EXPECT_EQ(DumpJson(TemplateVariables(*chat)),
             R"({"tools":[{"type":"function","function":{"name":"f","description":"d",)"
             R"("parameters":{"type":"object","properties":{"z":{},"a":{}}}}}]})");
-  EXPECT_EQ(Chat(tools + R"(,"tool_choice":"none")")->variables, "");
+  EXPECT_EQ(DumpJson(TemplateVariables(*Chat(tools + R"(,"tool_choice":"none")"))), "{}");
+}
+
+TEST(ParseChatCompletionTest, ToolsOfOtherServersAreLeftOut) {
+  const auto chat = Chat(R"("tools":[{"type":"web_search","external_web_access":true},
+      {"type":"custom","custom":{"name":"patch","description":"d","format":{"type":"grammar",
+       "grammar":{"syntax":"regex","definition":"a+"}}}}],
+      "tool_choice":{"type":"custom","custom":{"name":"patch"}})");
+  ASSERT_TRUE(chat.has_value()) << Refusal(chat);
+  ASSERT_EQ(chat->tools.size(), 1U);
+  EXPECT_EQ(chat->tools[0].kind, Tool::Kind::kCustom);
+  EXPECT_EQ(chat->tools[0].grammar, "a+");
+  EXPECT_TRUE(chat->tools[0].grammar_is_regex);
+  EXPECT_EQ(chat->tool_choice.kind, ToolChoice::Kind::kNamed);
+  EXPECT_EQ(chat->tool_choice.name, "patch");
+}
+
+TEST(ParseChatCompletionTest, AFormatIsReadWithItsSchema) {
+  EXPECT_EQ(Chat(R"("response_format":{"type":"json_object"})")->format.kind,
+            ReplyFormat::Kind::kJsonObject);
+  const auto chat = Chat(R"("response_format":{"type":"json_schema","json_schema":
+      {"name":"n","schema":{"type":"object"}}},"stream_options":{"include_usage":true})");
+  ASSERT_TRUE(chat.has_value()) << Refusal(chat);
+  EXPECT_EQ(chat->format.kind, ReplyFormat::Kind::kJsonSchema);
+  EXPECT_EQ(chat->format.name, "n");
+  EXPECT_EQ(DumpJson(chat->format.schema), R"({"type":"object"})");
+  EXPECT_TRUE(chat->stream_usage);
 }
 
 TEST(ParseChatCompletionTest, AWrongTypeIsNamedByItsPath) {
@@ -169,15 +196,16 @@ TEST(ParseChatCompletionTest, TopPZeroIsTheBestTokenAlone) {
 
 TEST(ParseChatCompletionTest, WhatCannotBeKeptIsRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {R"("tool_choice":"required")", "tool_choice: is 'required'"},
-      {R"("tool_choice":{"type":"function","function":{"name":"f"}})", "tool_choice: names a tool"},
+      {R"("tool_choice":"required")", "tool_choice: is required, of no tools"},
+      {R"("tool_choice":{"type":"function","function":{"name":"f"}})",
+       "tool_choice: names 'f', none of the tools"},
+      {R"("tool_choice":"maybe")", "tool_choice: is 'maybe'"},
       {R"("tool_choice":1)", "tool_choice: is a number"},
-      {R"("tools":[{"type":"web_search"}])", "tools[0].type: is 'web_search'"},
-      {R"("tools":[{"type":"function","function":{"name":"f","strict":true}}])",
-       "tools[0].function.strict: is true"},
-      {R"("response_format":{"type":"json_object"})", "response_format.type: is 'json_object'"},
+      {R"("tools":[{"name":"f"}])", "tools[0].type: is missing"},
+      {R"("response_format":{"type":"xml"})", "response_format.type: is 'xml'"},
+      {R"("response_format":{"type":"json_schema"})", "response_format.json_schema: is missing"},
       {R"("response_format":{"type":"json_schema","json_schema":{}})",
-       "response_format.type: is 'json_schema'"},
+       "response_format.json_schema.schema: is missing"},
       {R"("logit_bias":{"5":1})", "logit_bias: is not supported"},
       {R"("functions":[{"name":"f"}])", "functions: is not supported"},
       {R"("modalities":["text","audio"])", "modalities[1]: is not 'text'"},
@@ -198,7 +226,7 @@ TEST(ParseCompletionTest, PromptsAreTextOrIdsOrListsOfThem) {
   ASSERT_TRUE(text.has_value());
   EXPECT_EQ(text->prompts, (std::vector<ApiPrompt>{std::string("a")}));
   EXPECT_EQ(text->request.max_tokens, 16);  // OpenAI's default
-  EXPECT_TRUE(text->messages.empty());
+  EXPECT_TRUE(text->messages.is_null());
   EXPECT_EQ(Completion(R"("prompt":["a","b"])")->prompts,
             (std::vector<ApiPrompt>{std::string("a"), std::string("b")}));
   EXPECT_EQ(Completion(R"("prompt":[1,2])")->prompts,

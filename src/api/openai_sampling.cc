@@ -62,9 +62,10 @@ void ReadStop(Fields& fields, std::vector<std::string>& stops) {
   }
 }
 
-void ReadCacheHints(Fields& fields, Request& request) {
+void ReadCacheHints(Fields& fields, ApiRequest& api) {
+  Request& request = api.request;
   fields.Text("user");
-  fields.Text("prompt_cache_key");
+  api.session = fields.Text("prompt_cache_key").value_or("");
   request.cache_salt = fields.Text("cache_salt").value_or("");
   const auto retention = fields.Text("prompt_cache_retention");
   if (!retention || *retention == "in_memory" || *retention == "in-memory") return;
@@ -78,14 +79,6 @@ void ReadCacheHints(Fields& fields, Request& request) {
 void RefuseUnsupported(Fields& fields) {
   if (const Json* bias = fields.Object("logit_bias"); bias != nullptr && !bias->empty()) {
     fields.Refuse("logit_bias", "is not supported");
-  }
-  const Json* format = fields.Object("response_format");
-  if (format == nullptr) return;
-  Fields inner(*format, "response_format", fields.refusal());
-  const auto type = inner.Text("type");
-  if (type && *type != "text") {
-    inner.Refuse("type",
-                 "is '" + *type + "': replies are not held to a format yet; only 'text' is taken");
   }
 }
 
@@ -101,7 +94,7 @@ void ReadCommonFields(Fields& fields, ApiRequest& request) {
   request.request.priority = static_cast<int>(
       fields.Whole("priority", std::numeric_limits<int>::min(), std::numeric_limits<int>::max())
           .value_or(0));
-  ReadCacheHints(fields, request.request);
+  ReadCacheHints(fields, request);
   RefuseUnsupported(fields);
 }
 

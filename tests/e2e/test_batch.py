@@ -153,8 +153,8 @@ def test_a_bad_line_stops_nothing(batch):
         good[0], "{broken", "[]", b'{"custom_id":"\xff"}', "[" * 200_000,
         {"method": "POST", "url": "/v1/completions", "body": {}}, {**good[0], "custom_id": "url", "url": "/v1/embeddings"},
         chat("good 1", "again"), chat("type", 5), chat("range", "Hi", temperature=-1), chat("stream", "Hi", stream=True),
-        chat("image", [{"type": "image_url", "image_url": {"url": "x"}}]), chat("forced", "Hi", tool_choice="required"),
-        chat("schema", "Hi", response_format={"type": "json_schema", "json_schema": {}}), completion("empty", []),
+        chat("image", [{"type": "image_url", "image_url": {"url": "x"}}]), chat("forced", "Hi", tool_choice="required", tools=[{"type": "function", "function": {"name": "f"}}]),
+        chat("schema", "Hi", response_format={"type": "json_object"}), completion("empty", []),
         completion("ids", [1, 10**6]), completion("long", "word " * 20_000), "", "   ", good[1])
     totals = batch.run()
     assert (totals["requests"], totals["answered"], totals["failed"]) == (18, 2, 16)
@@ -167,7 +167,7 @@ def test_a_bad_line_stops_nothing(batch):
                 if record["response"] and record["response"]["status_code"] == 400}
     for custom_id, param in (("type", "messages[0].content"), ("range", "temperature"), ("stream", "stream"),
                              ("image", "messages[0].content[0].type"), ("forced", "tool_choice"),
-                             ("schema", "response_format.type"), ("empty", "prompt")):
+                             ("schema", "response_format"), ("empty", "prompt")):
         error = refusals[custom_id]["body"]["error"]
         assert error["param"] == param and error["message"].startswith(f"{param}: ")
         assert error["type"] == "invalid_request_error"
