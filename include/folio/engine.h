@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,6 +80,10 @@ struct Request {
   // Keep which experts each token went to (Reply::experts): two bytes for each token, layer and
   // choice of expert, beyond the memory plan.
   bool record_experts = false;
+  // Tell where the control tokens of a reply stand (Delta::controls), which a parser of tool calls
+  // needs; text and stop strings then don't reach across one.
+  bool tell_controls = false;
+  bool tell_arrival = false;  // what the cache has of the prompt when it arrives: Stream::Arrival
 };
 
 struct Usage {
@@ -97,12 +102,20 @@ struct Timings {
   double decode_seconds = 0;   // from there to the end
 };
 
+// A control token in a reply's text, which has no text of its own; end tokens are not told.
+struct ControlMark {
+  std::size_t offset = 0;  // in the delta's text: bytes
+  std::int32_t token = 0;
+  bool operator==(const ControlMark&) const = default;
+};
+
 // One choice's next piece. Text is whole characters and never part of a stop string.
 struct Delta {
   int choice = 0;
   std::string text;
   std::vector<Sample> samples;  // tokens since the last delta of this choice; log-probabilities if
                                 // asked for
+  std::vector<ControlMark> controls;  // in order, if asked for
   std::optional<FinishReason> finished;
 };
 
@@ -119,8 +132,9 @@ struct Reply {
   std::string text;  // without the stop string
   std::vector<Sample> samples;
   FinishReason finish_reason = FinishReason::kStop;
-  Error error;            // of kError
-  RoutedExperts experts;  // if asked for, and the model has any
+  std::string stop_string;  // the one that ended it, of kStop; empty: an end token did
+  Error error;              // of kError
+  RoutedExperts experts;    // if asked for, and the model has any
 };
 
 // What came of a request: complete once its stream ended.
@@ -145,6 +159,15 @@ class Stream {
   std::optional<Delta> Next();
   // True once Next would answer at once; false if that took longer than `timeout`.
   bool Wait(std::chrono::milliseconds timeout);
+  // As Next, but what isn't there yet is not waited for: nothing, and `ended` says whether more may
+  // come.
+  std::optional<Delta> TryNext(bool& ended);
+  // `ready` is called whenever TryNext has become able to tell more, now if it is already, from the
+  // engine's thread: it must return at once, and may be called once more than there is anything.
+  void OnReady(std::function<void()> ready);
+  // What the cache had of the prompt when the engine took the request, if asked for. Waits for that
+  // at most `timeout`: it is between two steps of what runs already.
+  std::optional<MissReport> Arrival(std::chrono::milliseconds timeout);
   // Ends the request soon; full blocks stay in the cache.
   void Cancel();
   // Reads to the end. A choice that failed makes it an error; the others' text is then lost: read

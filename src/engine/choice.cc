@@ -47,7 +47,11 @@ std::int32_t Choice::Draw(std::span<const float> logits, std::span<const std::in
     Finish(FinishReason::kStop);
     return token;
   }
-  Emit(matcher_.Push(decoder_.Push(token)));
+  if (request_->tell_controls && tokenizer_->IsControl(token)) {
+    EmitControl(token);
+  } else {
+    Emit(matcher_.Push(decoder_.Push(token)));
+  }
   if (matcher_.stopped()) {
     finished_ = FinishReason::kStop;
   } else if (generated_ >= most_tokens_) {
@@ -67,6 +71,14 @@ void Choice::Emit(std::string_view text) {
   delta_.text += text;
 }
 
+// What was held back before it is final: it ends there.
+void Choice::EmitControl(std::int32_t token) {
+  Emit(matcher_.Push(decoder_.Finish()));
+  if (matcher_.stopped()) return;
+  Emit(matcher_.Finish());
+  delta_.controls.push_back({.offset = delta_.text.size(), .token = token});
+}
+
 // Text that was held back is final after all.
 void Choice::Finish(FinishReason reason) {
   Emit(matcher_.Push(decoder_.Finish()));
@@ -84,6 +96,7 @@ std::optional<Delta> Choice::TakeDelta() {
 }
 
 Reply Choice::TakeReply() {
+  reply_.stop_string = matcher_.matched();
   reply_.finish_reason = finished_.value_or(FinishReason::kCancelled);
   return std::move(reply_);
 }

@@ -44,6 +44,7 @@ class Choice {
 
  private:
   void Emit(std::string_view text);
+  void EmitControl(std::int32_t token);
   void Finish(FinishReason reason);
 
   const Request* request_;

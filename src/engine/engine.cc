@@ -102,7 +102,9 @@ struct Stream::Shared final : RequestSink {
 
   std::mutex mutex;
   std::condition_variable wake;
+  std::function<void()> ready;
   std::deque<Delta> deltas;
+  std::optional<MissReport> arrival;
   bool done = false;
   bool cancelled = false;  // asked once: the queue need not hold more of the same
   Outcome outcome;
@@ -117,12 +119,22 @@ struct Stream::Shared final : RequestSink {
       if (same == deltas.end()) {
         deltas.push_back(std::move(delta));
       } else {
+        for (ControlMark& mark : delta.controls) mark.offset += same->text.size();
         same->text += delta.text;
+        std::ranges::move(delta.controls, std::back_inserter(same->controls));
         std::ranges::move(delta.samples, std::back_inserter(same->samples));
         same->finished = delta.finished;
       }
     }
-    wake.notify_one();
+    Tell();
+  }
+
+  void OnArrival(const MissReport& report) override {
+    {
+      const std::lock_guard lock(mutex);
+      arrival = report;
+    }
+    wake.notify_all();
   }
 
   void OnDone(Outcome result) override {
@@ -131,7 +143,18 @@ struct Stream::Shared final : RequestSink {
       outcome = std::move(result);
       done = true;
     }
-    wake.notify_one();
+    Tell();
+  }
+
+ private:
+  void Tell() {
+    wake.notify_all();
+    std::function<void()> call;
+    {
+      const std::lock_guard lock(mutex);
+      call = ready;
+    }
+    if (call) call();
   }
 };
 
@@ -166,6 +189,32 @@ bool Stream::Wait(std::chrono::milliseconds timeout) {
   std::unique_lock lock(shared_->mutex);
   return shared_->wake.wait_for(lock, timeout,
                                 [this] { return shared_->done || !shared_->deltas.empty(); });
+}
+
+std::optional<Delta> Stream::TryNext(bool& ended) {
+  const std::lock_guard lock(shared_->mutex);
+  ended = shared_->done && shared_->deltas.size() <= 1;
+  if (shared_->deltas.empty()) return std::nullopt;
+  Delta delta = std::move(shared_->deltas.front());
+  shared_->deltas.pop_front();
+  return delta;
+}
+
+void Stream::OnReady(std::function<void()> ready) {
+  bool now = false;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->ready = ready;
+    now = shared_->done || !shared_->deltas.empty();
+  }
+  if (now && ready) ready();
+}
+
+std::optional<MissReport> Stream::Arrival(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(shared_->mutex);
+  shared_->wake.wait_for(lock, timeout,
+                         [this] { return shared_->done || shared_->arrival.has_value(); });
+  return shared_->arrival;
 }
 
 void Stream::Cancel() {

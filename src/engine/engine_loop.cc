@@ -121,6 +121,7 @@ void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<Reque
 
   TokenChain chain = model_->NewChain(wants.cache_salt);
   chain.Append(wants.prompt, RowKind::kPrompt);
+  if (wants.tell_arrival) TellArrival(*active, chain);
   Sequence sequence(SequenceOf(id, 0), std::move(chain));
   sequence.priority = wants.priority;
   sequence.arrival_ns = active->submitted_ns;

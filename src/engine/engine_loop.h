@@ -30,6 +30,8 @@ class RequestSink {
   RequestSink& operator=(const RequestSink&) = delete;
   virtual ~RequestSink() = default;
 
+  // Right after it was submitted, if asked for.
+  virtual void OnArrival(const MissReport& /*report*/) {}
   virtual void OnScheduled() {}  // it left the queue: once, and always before OnDone
   virtual void OnDelta(Delta delta) = 0;
   virtual void OnDone(Outcome outcome) = 0;
@@ -119,6 +121,7 @@ class EngineLoop {
   void RecordExperts(const Chunk& chunk, std::span<const std::int16_t> experts);
   void TakeExperts(ActiveRequest& request, const Sequence& sequence, Reply& reply) const;
   std::vector<ExpertLoadSnapshot> ExpertLoads() const;
+  void TellArrival(const ActiveRequest& request, const TokenChain& chain);
   void ExplainMiss(ActiveRequest& request, const Sequence& sequence);
   void RecordTokens(const ActiveRequest& request, const Sequence& sequence);
   ActiveRequest& Owner(const Sequence& sequence);

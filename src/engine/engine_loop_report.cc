@@ -39,6 +39,20 @@ std::vector<BlockSnapshot> BlocksOf(const BlockPool& pool) {
 
 }  // namespace
 
+// Blocks that others are just computing don't count yet: they may still fail.
+void EngineLoop::TellArrival(const ActiveRequest& request, const TokenChain& chain) {
+  const std::vector<std::int32_t>& prompt = request.request.prompt;
+  const std::int64_t cached = model_->cache().MatchedTokens(chain);
+  if (!model_->options().prefix_cache) {
+    request.sink->OnArrival(
+        {.cause = MissCause::kOff, .prompt_tokens = static_cast<std::int64_t>(prompt.size())});
+    return;
+  }
+  const std::size_t blocks = prompt.size() / static_cast<std::size_t>(model_->options().block_size);
+  request.sink->OnArrival(prompt_log_.Explain(chain.root(), prompt, chain.hashes().first(blocks),
+                                              request.request.parts, cached));
+}
+
 void EngineLoop::ExplainMiss(ActiveRequest& request, const Sequence& sequence) {
   MissReport& report = request.outcome.cache;
   report.prompt_tokens = sequence.prompt_tokens;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -87,6 +88,48 @@ TEST_F(EngineTest, AReaderThatLagsGetsOnePieceAChoiceWithAllInIt) {
     EXPECT_EQ(delta.samples.size(), 20U);
     EXPECT_EQ(delta.finished, FinishReason::kLength);
   }
+}
+
+TEST_F(EngineTest, AReaderThatIsCalledNeedNotWait) {
+  const auto engine = Open();
+  auto stream = engine->Submit(Greedy(TestPrompt(30), 20));
+  ASSERT_TRUE(stream.has_value());
+  std::counting_semaphore<> calls(0);
+  stream->OnReady([&calls] { calls.release(); });
+  std::size_t samples = 0;
+  for (bool ended = false; !ended;) {
+    ASSERT_TRUE(calls.try_acquire_for(std::chrono::seconds(60)));
+    const auto delta = stream->TryNext(ended);
+    if (delta) samples += delta->samples.size();
+  }
+  EXPECT_EQ(samples, 20U);
+  EXPECT_EQ(stream->outcome().usage.generated_tokens, 20);
+}
+
+TEST_F(EngineTest, WhatTheCacheHasIsToldAtArrival) {
+  const auto engine = Open();
+  Request request = Greedy(TestPrompt(50), 2);
+  request.tell_arrival = true;
+  constexpr std::chrono::seconds kLong(60);
+  auto first = engine->Submit(request);
+  ASSERT_TRUE(first.has_value());
+  const auto unknown = first->Arrival(kLong);
+  ASSERT_TRUE(unknown.has_value());
+  EXPECT_EQ(unknown->cause, MissCause::kFirstSeen);
+  ASSERT_TRUE(first->Finish().has_value());
+  request.prompt.back() += 1;
+  auto second = engine->Submit(request);
+  ASSERT_TRUE(second.has_value());
+  const auto known = second->Arrival(kLong);
+  ASSERT_TRUE(known.has_value());
+  EXPECT_EQ(known->cached_tokens, 48);
+  EXPECT_EQ(known->matched_tokens, 49);
+  EXPECT_EQ(known->cause, MissCause::kDiffers);
+  const auto finished = second->Finish();
+  ASSERT_TRUE(finished.has_value());
+  EXPECT_EQ(finished->cache, *known);
+  request.tell_arrival = false;
+  EXPECT_FALSE(engine->Submit(request)->Arrival(std::chrono::milliseconds(1)).has_value());
 }
 
 TEST_F(EngineTest, ManyThreadsGetWhatOneWouldGet) {

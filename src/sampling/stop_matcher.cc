@@ -48,6 +48,9 @@ std::string StopMatcher::Push(std::string_view piece) {
   return shown;
 }
 
-std::string StopMatcher::Finish() { return std::exchange(pending_, {}); }
+std::string StopMatcher::Finish() {
+  for (Pattern& pattern : patterns_) pattern.state = 0;
+  return std::exchange(pending_, {});
+}
 
 }  // namespace folio

@@ -23,7 +23,8 @@ class StopMatcher {
 
   // The text that can be shown after `piece` arrived. Empty once stopped.
   std::string Push(std::string_view piece);
-  // What is still held back when the text ends without a stop string.
+  // What is still held back when the text ends without a stop string. What is pushed afterwards is
+  // another text.
   std::string Finish();
 
   bool stopped() const { return !matched_.empty(); }
