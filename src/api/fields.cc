@@ -102,4 +102,8 @@ const Json* Fields::Object(std::string_view name) {
   return nullptr;
 }
 
+std::string ItemPath(std::string_view list, std::size_t i) {
+  return std::string(list) + "[" + std::to_string(i) + "]";
+}
+
 }  // namespace folio

@@ -4,6 +4,7 @@
 #ifndef FOLIO_API_FIELDS_H_
 #define FOLIO_API_FIELDS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,9 @@ class Fields {
   std::string path_;
   std::optional<Error>* refusal_;
 };
+
+// "LIST[i]"
+std::string ItemPath(std::string_view list, std::size_t i);
 
 }  // namespace folio
 

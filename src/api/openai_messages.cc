@@ -8,10 +8,6 @@
 namespace folio {
 namespace {
 
-std::string ItemPath(std::string_view list, std::size_t i) {
-  return std::string(list) + "[" + std::to_string(i) + "]";
-}
-
 // The text of one part of a content.
 std::string PartText(const Json& part, const std::string& path, std::optional<Error>& refusal) {
   Fields fields(part, path, refusal);

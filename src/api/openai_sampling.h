@@ -4,11 +4,11 @@
 
 #include "api/api_request.h"
 #include "api/fields.h"
+#include "api/sampling_fields.h"  // IWYU pragma: export
 
 namespace folio {
 
 inline constexpr std::int64_t kMostTopLogprobs = 20;
-inline constexpr std::int64_t kMostTokens = 2147483647;
 
 // Everything but the prompt, its logprobs and max_tokens.
 void ReadCommonFields(Fields& fields, ApiRequest& request);
