@@ -8,6 +8,7 @@ namespace folio {
 namespace {
 
 constexpr std::string_view kTextTypes = "text";
+constexpr std::size_t kMostLeftOut = 32;  // that are told
 
 bool IsMedia(std::string_view type) {
   return type == "image" || type == "document" || type == "container_upload";
@@ -24,7 +25,7 @@ std::string MediaText(Fields& block, const std::string& type, AnthropicReading& 
     block.Refuse("type", "is '" + type + "': only text is read, no images, documents or files");
     return {};
   }
-  reading.left_out.push_back(block.PathOf("") + " " + type + ": only text is read");
+  reading.LeaveOut(block, type, "only text is read");
   return "[" + type + " left out: only text is read here]";
 }
 
@@ -52,6 +53,11 @@ std::string JoinBlocks(Fields& fields, std::string_view name, ReadBlock&& read) 
 }
 
 }  // namespace
+
+void AnthropicReading::LeaveOut(const Fields& block, std::string_view type, std::string_view why) {
+  if (left_out.size() == kMostLeftOut) return;
+  left_out.push_back(block.PathOf("") + " " + std::string(type) + ": " + std::string(why));
+}
 
 std::string BlockText(Fields& block, std::string_view type, std::int64_t message,
                       std::string_view allowed, AnthropicReading& reading) {

@@ -16,7 +16,9 @@ namespace folio {
 struct AnthropicReading {
   bool drop_media = false;  // images and documents become a note instead of a refusal
   AnthropicMarks marks;
-  std::vector<std::string> left_out;  // "PATH TYPE: why", for a line in the log
+  std::vector<std::string> left_out;  // "PATH TYPE: why", for a line in the log; the first ones
+
+  void LeaveOut(const Fields& block, std::string_view type, std::string_view why);
 };
 
 // The text of a block of `type`, its mark read: of text, of a search_result, of a tool_reference,

@@ -22,14 +22,17 @@ void AnthropicMarks::Read(Fields& fields, std::int64_t message) {
   if (control == nullptr) return;
   Fields inner(*control, fields.PathOf("cache_control"), fields.refusal());
   const CacheMark mark{.message = message, .retention = ReadRetention(inner)};
-  marks_.push_back({mark, inner.PathOf("")});
+  ++count_;
+  if (marks_.size() <= kMostMarks) marks_.push_back({mark, inner.PathOf("")});
 }
 
 void AnthropicMarks::ReadTopLevel(Fields& body, std::int64_t message) {
   const std::size_t before = marks_.size();
   Read(body, message);
   if (marks_.size() == before || before == 0) return;
-  if (marks_[before - 1].mark == marks_[before].mark) marks_.pop_back();
+  if (marks_[before - 1].mark != marks_[before].mark) return;
+  marks_.pop_back();
+  --count_;
 }
 
 void AnthropicMarks::KeepWithin(std::int64_t last_message) {
@@ -45,9 +48,9 @@ void AnthropicMarks::Check(Fields& body) const {
                 "block. Note that blocks are processed in the following order: `tools`, "
                 "`system`, `messages`.");
   }
-  if (marks_.size() <= kMostMarks) return;
+  if (count_ <= kMostMarks) return;
   body.Refuse("", "A maximum of 4 blocks with cache_control may be provided. Found " +
-                      std::to_string(marks_.size()) + ".");
+                      std::to_string(count_) + ".");
 }
 
 std::vector<CacheMark> AnthropicMarks::ByMessage() const {

@@ -36,7 +36,8 @@ class AnthropicMarks {
     CacheMark mark;
     std::string path;
   };
-  std::vector<Mark> marks_;
+  std::vector<Mark> marks_;  // the first ones: one more than are allowed
+  std::size_t count_ = 0;    // of all
 };
 
 }  // namespace folio

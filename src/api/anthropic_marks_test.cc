@@ -84,6 +84,13 @@ TEST(AnthropicMarksTest, FiveAreRefused) {
             "A maximum of 4 blocks with cache_control may be provided. Found 5.");
 }
 
+TEST(AnthropicMarksTest, AnyNumberIsCounted) {
+  std::string messages = User(Block("a", "5m"));
+  for (int i = 1; i < 20'000; ++i) messages += "," + User(Block("a", "5m"));
+  EXPECT_EQ(RefusalOf(Parse(R"("cache_control":{"type":"ephemeral","ttl":"5m"},)", messages)),
+            "A maximum of 4 blocks with cache_control may be provided. Found 20001.");
+}
+
 TEST(AnthropicMarksTest, ALongerTimeMustNotFollowAShorter) {
   const std::string why =
       "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note "

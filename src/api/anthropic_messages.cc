@@ -74,7 +74,7 @@ void ReadAssistantBlock(Fields& block, std::int64_t message, AnthropicReading& r
     out.calls.push_back(ToolCall(block));
     reading.marks.Read(block, message);
   } else if (IsServerToolBlock(type)) {
-    reading.left_out.push_back(block.PathOf("") + " " + type + ": of a server's own tools");
+    reading.LeaveOut(block, type, "of a server's own tools");
     reading.marks.Read(block, message);
   } else if (type != "redacted_thinking") {
     out.text += BlockText(block, type, message, kAssistantBlocks, reading);

@@ -160,6 +160,14 @@ TEST(AnthropicMessagesTest, BlocksOfAServersToolsAreLeftOut) {
                 "messages[0].content[1] web_search_tool_result: of a server's own tools"}));
 }
 
+TEST(AnthropicMessagesTest, ALogLineOfWhatIsLeftOutIsShort) {
+  std::string blocks = R"({"type":"x_tool_use"})";
+  for (int i = 1; i < 1000; ++i) blocks += R"(,{"type":"x_tool_use"})";
+  const auto request = AssistantContent("[" + blocks + "]");
+  ASSERT_TRUE(request.has_value()) << RefusalOf(request);
+  EXPECT_EQ(request->left_out.size(), 32U);
+}
+
 TEST(AnthropicMessagesTest, WhatIsWrongIsNamedByItsPath) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"("hi")", "messages[0]: is a string, not an object"},

@@ -12,7 +12,7 @@ std::optional<Tool> ReadTool(Fields& fields, AnthropicReading& reading) {
   reading.marks.Read(fields, -1);
   const std::string type = fields.Text("type").value_or("custom");
   if (type != "custom") {
-    reading.left_out.push_back(fields.PathOf("") + " " + type + ": isn't known here");
+    reading.LeaveOut(fields, type, "isn't known here");
     return std::nullopt;
   }
   Tool tool;

@@ -10,6 +10,7 @@ namespace folio {
 namespace {
 
 constexpr std::string_view kHeader = "x-anthropic-billing-header";
+constexpr std::size_t kMostLeading = 8;  // system messages that are looked into
 
 bool IsNameByte(unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; }
 
@@ -45,7 +46,8 @@ void RemoveMessage(ApiRequest& request, std::size_t index) {
 
 bool DropClientHeaders(ApiRequest& request) {
   bool dropped = false;
-  for (std::size_t i = 0; i < request.messages.size();) {
+  std::size_t i = 0;
+  for (std::size_t n = 0; n < kMostLeading && i < request.messages.size(); ++n) {
     Json& message = request.messages[i];
     if (message["role"] != "system") break;
     std::string text = message["content"].get<std::string>();
@@ -67,7 +69,7 @@ bool DropClientHeaders(ApiRequest& request) {
 
 bool SortTools(std::vector<Tool>& tools) {
   if (std::ranges::is_sorted(tools, {}, &Tool::ModelName)) return false;
-  std::ranges::stable_sort(tools, {}, &Tool::ModelName);
+  std::ranges::sort(tools, {}, &Tool::ModelName);
   return true;
 }
 

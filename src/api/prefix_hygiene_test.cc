@@ -79,6 +79,17 @@ TEST(PrefixHygieneTest, OnlyLeadingSystemMessagesAreLookedInto) {
   EXPECT_EQ(request.messages[3]["content"], header + "third");
 }
 
+TEST(PrefixHygieneTest, ManySystemMessagesAreNotALongWay) {
+  ApiRequest request;
+  request.messages = Json::array();
+  for (int i = 0; i < 200'000; ++i) {
+    request.messages.push_back(
+        {{"role", "system"}, {"content", "x-anthropic-billing-header: a=b"}});
+  }
+  TidyPrefix(request);
+  EXPECT_EQ(request.messages.size(), 200'000U - 8);
+}
+
 TEST(PrefixHygieneTest, ToolsAndTheirSchemasAreInOneOrder) {
   const auto variables = [](const std::string& tools) {
     ApiRequest request = Messages(R"("tools":[)" + tools + "]");
