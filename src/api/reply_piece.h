@@ -22,7 +22,8 @@ struct ReplyPiece {
 };
 
 // Calls follow one another: kCallStart, kCallArguments*, kCallEnd, with nothing of another kind in
-// between. A call that the reply's end cut short has no kCallEnd.
+// between. A call that the reply's end cut short, or whose arguments stop being JSON, has no
+// kCallEnd; a piece of any kind may follow the latter.
 
 }  // namespace folio
 
