@@ -83,6 +83,11 @@ TEST(HarmonyTest, MarksSpelledInTextAreTextWhereTheyAreControlTokens) {
               ElementsAre("text: Say <|end|> and <|start|>."));
 }
 
+TEST(HarmonyTest, AMarkOfHeadersInContentIsLeftOut) {
+  EXPECT_THAT(ReadHarmony("<|channel|>final<|message|>a<|constrain|>b<|message|>c"),
+              ElementsAre("text: abc"));
+}
+
 TEST(HarmonyTest, AStringMaySpellAMark) {
   EXPECT_THAT(Read({.syntax = {.calls = CallSyntax::kHarmony}},
                    "<|channel|>commentary to=functions.f<|message|>{\"a\": \"<|end|>\"}<|call|>"),

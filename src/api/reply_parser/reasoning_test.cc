@@ -75,6 +75,7 @@ TEST(ReasoningTest, MistralsMarksAreBrackets) {
       .controls = {"[THINK]", "[/THINK]", "[TOOL_CALLS]", "[ARGS]"}};
   EXPECT_THAT(Read(reading, "[THINK]hm[/THINK]So[TOOL_CALLS]f[ARGS]{}"),
               ElementsAre("reasoning: hm", "text: So", "call: f {}"));
+  EXPECT_THAT(Read(reading, "[TH[TOOL_CALLS]f[ARGS]{}"), ElementsAre("text: [TH", "call: f {}"));
 }
 
 TEST(ReasoningTest, UnknownControlTokensAreLeftOut) {
