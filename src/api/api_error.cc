@@ -4,9 +4,10 @@ namespace folio {
 
 ApiError ApiErrorOf(const Error& error) {
   const bool callers = error.kind != ErrorKind::kRuntime;
+  const bool is_path = callers && error.what.empty();
   return {.kind = callers ? ApiError::Kind::kInvalidRequest : ApiError::Kind::kInternal,
           .message = error.Message(),
-          .param = callers ? error.where : ""};
+          .param = is_path ? error.where : ""};
 }
 
 int HttpStatusOf(const ApiError& error) {

@@ -1,5 +1,6 @@
 #include "api/openai_reply.h"
 
+#include "api/openai_error.h"
 #include "api/openai_logprobs.h"
 
 namespace folio {
@@ -64,14 +65,7 @@ Json CompletionJson(const ReplyHead& head, std::span<const Outcome> outcomes, bo
   return ReplyJson(head, "text_completion", std::move(choices), outcomes);
 }
 
-Json ErrorJson(const Error& error) {
-  const bool is_path = error.what.empty() && !error.where.empty();
-  return {{"error",
-           {{"message", error.Message()},
-            {"type", IsCallersFault(error) ? "invalid_request_error" : "server_error"},
-            {"param", is_path ? Json(error.where) : Json()},
-            {"code", nullptr}}}};
-}
+Json ErrorJson(const Error& error) { return OpenAiErrorJson(ApiErrorOf(error)); }
 
 int HttpStatusOf(const Error& error) { return IsCallersFault(error) ? 400 : 500; }
 

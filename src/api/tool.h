@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/json.h"
 
@@ -33,6 +34,9 @@ struct ToolChoice {
   enum class Kind : std::uint8_t { kAuto, kNone, kRequired, kNamed };
   Kind kind = Kind::kAuto;
   std::string name;  // of kNamed: a tool's ModelName
+  // Of kAuto and kRequired: the ModelNames of those that may be called; empty: all. The model sees
+  // the others too, so that the prompt stays the same.
+  std::vector<std::string> allowed;
 };
 
 // The tool that a model calls `model_name`, or null.
