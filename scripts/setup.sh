@@ -109,7 +109,8 @@ need_cargo() {
 
 need_build_tools() {
   need_packages compiler g++ cmake ninja-build
-  need_packages libraries ca-certificates libssl-dev libcurl4-openssl-dev nlohmann-json3-dev libcli11-dev
+  need_packages libraries ca-certificates libssl-dev libcurl4-openssl-dev nlohmann-json3-dev libcli11-dev \
+    libboost1.81-dev libspdlog-dev prometheus-cpp-dev libzstd-dev zlib1g-dev
   need_cargo
 }
 

@@ -78,6 +78,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   AddBatch(folio);
   AddPull(folio);
   AddModels(folio);
+  AddServe(folio);
   AddShow(folio);
   AddTokenize(folio);
   AddLogits(folio);

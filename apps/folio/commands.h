@@ -15,6 +15,7 @@ void AddModels(const Command& folio);
 void AddPerplexity(const Command& folio);
 void AddPull(const Command& folio);
 void AddRun(const Command& folio);
+void AddServe(const Command& folio);
 void AddShow(const Command& folio);
 void AddTokenize(const Command& folio);
 void AddVerify(const Command& folio);

@@ -117,6 +117,7 @@ struct Delta {
                                 // asked for
   std::vector<ControlMark> controls;  // in order, if asked for
   std::optional<FinishReason> finished;
+  std::string stop_string;  // the one that ended the reply, with kStop; empty: an end token did
 };
 
 // Where a model's routers sent the tokens of a prompt and its reply.
@@ -132,7 +133,7 @@ struct Reply {
   std::string text;  // without the stop string
   std::vector<Sample> samples;
   FinishReason finish_reason = FinishReason::kStop;
-  std::string stop_string;  // the one that ended it, of kStop; empty: an end token did
+  std::string stop_string;  // see Delta
   Error error;              // of kError
   RoutedExperts experts;    // if asked for, and the model has any
 };
@@ -267,6 +268,9 @@ class Engine {
   // Refused: an empty prompt, ids outside the vocabulary, sampling out of range, a prompt that
   // could never fit (with the numbers), a full queue, an engine that drains.
   Result<Stream> Submit(Request request);
+
+  // Tokens of the longest prompt that can be taken: it leaves room for one token of a reply.
+  std::int64_t LongestPrompt() const;
 
   // Takes no more requests and waits until those submitted have finished.
   void Drain();

@@ -67,46 +67,75 @@ std::size_t CountCharacters(std::string_view bytes) {
       bytes, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+Json TopJson(const Sample& sample, const TokenBytes& bytes) {
+  Json top = Json::object();
+  for (const TokenLogprob& other : sample.top) {
+    // The same spelling twice (a control token and an empty one): the more probable stays.
+    top.emplace(Spelled(bytes(other.token)), other.logprob);
+  }
+  return top;
+}
+
+Json ChatEntryWithTop(const Sample& sample, const TokenBytes& bytes) {
+  Json entry = ChatEntry(sample.token, sample.logprob, bytes);
+  entry["top_logprobs"] = Json::array();
+  for (const TokenLogprob& other : sample.top) {
+    entry["top_logprobs"].push_back(ChatEntry(other.token, other.logprob, bytes));
+  }
+  return entry;
+}
+
+Json EmptyCompletionLogprobs() {
+  return {{"tokens", Json::array()},
+          {"token_logprobs", Json::array()},
+          {"top_logprobs", Json::array()},
+          {"text_offset", Json::array()}};
+}
+
+void AddEntry(Json& lists, const Sample& sample, const TokenBytes& bytes, std::size_t offset) {
+  lists["tokens"].push_back(Spelled(bytes(sample.token)));
+  lists["token_logprobs"].push_back(sample.logprob);
+  lists["top_logprobs"].push_back(TopJson(sample, bytes));
+  lists["text_offset"].push_back(offset);
+}
+
 }  // namespace
 
-Json ChatLogprobs(const Reply& reply, const TokenBytes& bytes) {
+Json ChatLogprobs(std::span<const Sample> samples, const TokenBytes& bytes) {
   Json content = Json::array();
-  for (const Sample& sample : ShownSamples(reply, bytes)) {
-    Json entry = ChatEntry(sample.token, sample.logprob, bytes);
-    entry["top_logprobs"] = Json::array();
-    for (const TokenLogprob& other : sample.top) {
-      entry["top_logprobs"].push_back(ChatEntry(other.token, other.logprob, bytes));
-    }
-    content.push_back(std::move(entry));
+  for (const Sample& sample : samples) {
+    if (!bytes(sample.token).empty()) content.push_back(ChatEntryWithTop(sample, bytes));
   }
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
+Json CompletionLogprobs(std::span<const Sample> samples, const TokenBytes& bytes,
+                        std::size_t& offset) {
+  Json lists = EmptyCompletionLogprobs();
+  for (const Sample& sample : samples) {
+    const std::string_view piece = bytes(sample.token);
+    if (piece.empty()) continue;
+    AddEntry(lists, sample, bytes, offset);
+    offset += CountCharacters(piece);
+  }
+  return lists;
+}
+
+Json ChatLogprobs(const Reply& reply, const TokenBytes& bytes) {
+  return ChatLogprobs(ShownSamples(reply, bytes), bytes);
+}
+
 Json CompletionLogprobs(const Reply& reply, const TokenBytes& bytes) {
-  Json tokens = Json::array();
-  Json logprobs = Json::array();
-  Json tops = Json::array();
-  Json offsets = Json::array();
+  Json lists = EmptyCompletionLogprobs();
   std::size_t offset = 0;
   for (const Sample& sample : ShownSamples(reply, bytes)) {
     const std::string_view piece = bytes(sample.token);
-    Json top = Json::object();
-    for (const TokenLogprob& other : sample.top) {
-      // The same spelling twice (a control token and an empty one): the more probable stays.
-      top.emplace(Spelled(bytes(other.token)), other.logprob);
-    }
-    tokens.push_back(Spelled(piece));
-    logprobs.push_back(sample.logprob);
-    tops.push_back(std::move(top));
-    offsets.push_back(offset);
-    const bool space_dropped =
-        offsets.size() == 1 && piece.starts_with(' ') && !reply.text.starts_with(' ');
+    AddEntry(lists, sample, bytes, offset);
+    const bool space_dropped = lists["tokens"].size() == 1 && piece.starts_with(' ') &&
+                               !reply.text.starts_with(' ');
     offset += CountCharacters(piece) - (space_dropped ? 1 : 0);
   }
-  return {{"tokens", std::move(tokens)},
-          {"token_logprobs", std::move(logprobs)},
-          {"top_logprobs", std::move(tops)},
-          {"text_offset", std::move(offsets)}};
+  return lists;
 }
 
 }  // namespace folio

@@ -92,6 +92,7 @@ std::optional<Delta> Choice::TakeDelta() {
   if (delta_.text.empty() && delta_.samples.empty() && !tells) return std::nullopt;
   told_ = finished_.has_value();
   delta_.finished = finished_;
+  if (finished_) delta_.stop_string = matcher_.matched();
   return std::exchange(delta_, Delta{.choice = index_});
 }
 

@@ -56,6 +56,7 @@ TEST_F(ChoiceTest, AStopStringDoesNotReachAcrossAControlToken) {
   EXPECT_EQ(choice.TakeDelta()->text, "hello");
   Draw(choice, {kHello});
   EXPECT_TRUE(choice.finished());
+  EXPECT_EQ(choice.TakeDelta()->stop_string, "hellohello");
   EXPECT_EQ(choice.TakeReply().stop_string, "hellohello");
 }
 

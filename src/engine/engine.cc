@@ -124,6 +124,7 @@ struct Stream::Shared final : RequestSink {
         std::ranges::move(delta.controls, std::back_inserter(same->controls));
         std::ranges::move(delta.samples, std::back_inserter(same->samples));
         same->finished = delta.finished;
+        same->stop_string = std::move(delta.stop_string);
       }
     }
     Tell();
@@ -324,6 +325,8 @@ Result<Stream> Engine::Submit(Request request) {
     return Stream(std::move(shared));
   });
 }
+
+std::int64_t Engine::LongestPrompt() const { return impl_->loop->LongestPrompt(); }
 
 void Engine::Drain() {
   impl_->commands->StopRequests();

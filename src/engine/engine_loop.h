@@ -70,6 +70,7 @@ class EngineLoop {
 
   // Refuses what Submit must not get, with the reason. May be called from any thread.
   Status Check(const Request& request) const;
+  std::int64_t LongestPrompt() const;  // so too
 
   // Takes a request that passed Check. `id` must be new and not 0.
   void Submit(std::uint64_t id, Request request, std::shared_ptr<RequestSink> sink);

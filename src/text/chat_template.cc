@@ -116,6 +116,7 @@ RenderedText TextOf(const Tokenizer& tokenizer, const Rendering& rendering,
 
 struct ChatTemplate::Impl {
   std::string name;
+  std::string source;
   std::string bos_token;
   std::string eos_token;
   BridgeTemplate compiled;
@@ -178,6 +179,7 @@ Result<ChatTemplate> ChatTemplate::FromSource(std::string_view source, const std
   }
   auto impl = std::make_unique<Impl>();
   impl->name = name;
+  impl->source = source;
   impl->bos_token = tokenizer.TokenPiece(tokenizer.bos());
   impl->eos_token = tokenizer.TokenPiece(tokenizer.eos());
   auto trial = TryTemplate(source, name, impl->bos_token, impl->eos_token);
@@ -199,6 +201,8 @@ ChatTemplate::ChatTemplate(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
+
+const std::string& ChatTemplate::source() const { return impl_->source; }
 
 Result<std::vector<TokenId>> ChatTemplate::Render(const Tokenizer& tokenizer,
                                                   std::string_view messages_json,

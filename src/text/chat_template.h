@@ -59,6 +59,9 @@ class ChatTemplate {
   Result<RenderedPrompt> RenderWithParts(const Tokenizer& tokenizer,
                                          const std::vector<ChatMessage>& messages,
                                          bool add_generation_prompt) const;
+  // As the model's author wrote it.
+  const std::string& source() const;
+
   // The text only, as Hugging Face's apply_chat_template(tokenize=False) gives it, with nothing
   // about the conversation changed: for people to read and for tests, not to be tokenised.
   Result<std::string> RenderText(std::string_view messages_json, std::string_view extra_json,

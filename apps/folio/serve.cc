@@ -1,0 +1,203 @@
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "folio/commands.h"
+#include "folio/engine.h"
+#include "folio/engine_args.h"
+#include "folio/options.h"
+#include "folio/output.h"
+#include "http/http_server.h"
+#include "server/api_keys.h"
+#include "server/api_server.h"
+#include "server/request_log.h"
+#include "server/wall_clock.h"
+#include "store/model_store.h"
+
+namespace folio {
+namespace {
+
+struct ServeArgs {
+  EngineArgs engine;
+  std::string host = "127.0.0.1";
+  std::int64_t port = 8080;
+  std::string unix_socket;
+  std::string api_keys;
+  std::string cors;
+  std::int64_t max_queue = 1024;
+  std::int64_t drain_seconds = 30;
+  bool insecure = false;
+  bool shared_cache = false;
+  bool strict_models = false;
+  bool quiet = false;
+};
+
+bool IsLoopback(const std::string& host) {
+  return host.empty() || host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+Status CheckSafety(const ServeArgs& args) {
+  if (IsLoopback(args.host) || !args.api_keys.empty() || args.insecure) return {};
+  return UsageError("serve", "--host",
+                    "'" + args.host +
+                        "' lets others in: give --api-keys FILE, or --insecure if all of them may "
+                        "use it");
+}
+
+Result<ApiKeys> KeysOf(const ServeArgs& args) {
+  if (args.api_keys.empty()) return ApiKeys();
+  return ApiKeys::Load(args.api_keys);
+}
+
+// The signals that end or change the server: blocked in every thread, and waited for in one.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
+    pthread_sigmask(SIG_BLOCK, &set_, &saved_);
+  }
+  ~Signals() { pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int Wait() const {
+    int signal = 0;
+    sigwait(&set_, &signal);
+    return signal;
+  }
+  // A second signal while the first is seen to ends the program at once.
+  void Release() { pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
+
+ private:
+  sigset_t set_{};
+  sigset_t saved_{};
+};
+
+HttpServerOptions HttpOptionsOf(const ServeArgs& args) {
+  HttpServerOptions options;
+  options.host = args.host == "localhost" ? "127.0.0.1" : args.host;
+  options.port = static_cast<int>(args.port);
+  options.unix_socket = args.unix_socket;
+  return options;
+}
+
+Result<std::shared_ptr<ServedModel>> LoadServed(const ServeArgs& args) {
+  const Result<ModelStore> store = ModelStore::FromEnvironment();
+  if (!store) return std::unexpected(store.error());
+  const Result<std::string> path = store->Resolve(args.engine.model);
+  if (!path) return std::unexpected(path.error());
+  EngineOptions options = EngineOptionsOf(args.engine);
+  options.max_queue = args.max_queue;
+  auto engine = OpenEngine(*path, options);
+  if (!engine) return std::unexpected(engine.error());
+  const std::filesystem::path file(*path);
+  const bool is_file = file.extension() == ".gguf";
+  return std::make_shared<ServedModel>((is_file ? file.stem() : file.filename()).string(),
+                                       *std::move(engine), SecondsSince1970());
+}
+
+std::string Address(const ServeArgs& args, int port) {
+  if (args.host.empty()) return args.unix_socket;
+  const bool is_v6 = args.host.find(':') != std::string::npos;
+  return "http://" + (is_v6 ? "[" + args.host + "]" : args.host) + ":" + std::to_string(port);
+}
+
+// What the one who starts it wants to know: where it is, how long prompts may be, what it takes.
+void SayReady(const ServeArgs& args, const ServedModel& model, int port, RequestLog& log) {
+  const Snapshot now = model.engine().TakeSnapshot();
+  log.Say("serving " + model.id() + " at " + Address(args, port) + ": context " +
+          std::to_string(model.context()) + " tokens, " + std::to_string(now.blocks_total) +
+          " KV blocks of " + std::to_string(now.block_size) + ", at most " +
+          HumanBytes(now.memory.total_bytes) + " of memory");
+}
+
+void ReloadKeys(const ServeArgs& args, Callers& callers, RequestLog& log) {
+  if (args.api_keys.empty()) return;
+  auto keys = ApiKeys::Load(args.api_keys);
+  if (!keys) return log.Say("keys not read again: " + keys.error().Message());
+  log.Say("keys read again: " + std::to_string(keys->size()));
+  callers.Replace(*std::move(keys));
+}
+
+Status Serve(const ServeArgs& args) {
+  if (const Status safe = CheckSafety(args); !safe) return safe;
+  auto keys = KeysOf(args);
+  if (!keys) return std::unexpected(keys.error());
+  std::signal(SIGPIPE, SIG_IGN);
+  Signals signals;
+  RequestLog log(args.quiet);
+  ModelHost models(args.strict_models);
+  Callers callers(*std::move(keys), args.shared_cache);
+  ServerMetrics metrics;
+  std::atomic<HttpServer*> listening = nullptr;
+  ApiServer api(models, callers, metrics,
+                {.cors_origin = args.cors,
+                 .observer =
+                     [&](const ReplyRecord& record) {
+                       metrics.Observe(record);
+                       log.Write(record);
+                     },
+                 .http_counts =
+                     [&listening] {
+                       const HttpServer* http = listening;
+                       return http == nullptr ? HttpServerCounts{} : http->counts();
+                     }});
+  const auto started = HttpServer::Start(HttpOptionsOf(args), api);
+  if (!started) return std::unexpected(started.error());
+  HttpServer* const http = started->get();
+  listening = http;
+  auto model = LoadServed(args);
+  if (!model) return std::unexpected(model.error());
+  models.Add(*model);
+  SayReady(args, **model, http->port(), log);
+  int signal = signals.Wait();
+  for (; signal == SIGHUP; signal = signals.Wait()) ReloadKeys(args, callers, log);
+  signals.Release();
+  api.StartDraining();
+  log.Say("ending: waiting for " + std::to_string(http->counts().connections) + " connections");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(args.drain_seconds);
+  const bool all = http->Drain(deadline);
+  log.Say(all ? "ended" : "ended: some replies were cut off");
+  return {};
+}
+
+}  // namespace
+
+void AddServe(const Command& folio) {
+  auto args = std::make_shared<ServeArgs>();
+  const Command command =
+      folio.AddCommand("serve", "answers OpenAI's and Anthropic's APIs over HTTP");
+  AddModelArg(command, args->engine.model);
+  const Command server = command.Group("Server");
+  server.AddText("--host", args->host, "address to listen at (default: 127.0.0.1)");
+  server.AddWhole("--port", args->port, 0, 65535, "0 = one that is free (default: 8080)");
+  server.AddText("--unix-socket", args->unix_socket, "listen at this path, too").Takes("PATH");
+  server
+      .AddText("--api-keys", args->api_keys,
+               "who may use it: NAME and the SHA-256 of their key on each line; read again on "
+               "SIGHUP")
+      .Takes("FILE");
+  server.AddFlag("--insecure", args->insecure, "let others than this machine in without keys");
+  server.AddFlag("--shared-cache", args->shared_cache, "one prompt cache for all keys");
+  server.AddFlag("--strict-models", args->strict_models,
+                 "refuse names of models that are not served, instead of answering with the first");
+  server.AddText("--cors", args->cors, "origin whose pages may call, or *").Takes("ORIGIN");
+  server.AddWhole("--max-queue", args->max_queue, 1, 1 << 20,
+                  "requests that wait; more are told to try again (default: 1024)");
+  server.AddWhole("--drain-seconds", args->drain_seconds, 0, 3600,
+                  "how long replies may go on after SIGTERM (default: 30)");
+  server.AddFlag("--quiet", args->quiet, "log failures only");
+  AddEngineArgs(command, args->engine);
+  command.SetAction([args] { return Serve(*args); });
+}
+
+}  // namespace folio

@@ -1,0 +1,44 @@
+// Anthropic's Messages.
+#include <array>
+#include <utility>
+
+#include "api/anthropic_request.h"
+#include "api/anthropic_writer.h"
+#include "api/prefix_hygiene.h"
+#include "server/endpoints.h"
+#include "server/rendered_request.h"
+
+namespace folio {
+namespace {
+
+HttpReply Messages(ApiContext& context, ApiCall& call) {
+  const auto body = BodyOf(call);
+  if (!body) return ErrorReply(call, body.error());
+  auto request = ParseMessages(*body, {.drop_media = context.drop_media});
+  if (!request) return ErrorReply(call, request.error());
+  auto writer = std::make_unique<AnthropicWriter>(request->reply);
+  if (request->reply.max_tokens == 0) request->api.request.max_tokens = 1;
+  return Answer(context, call, std::move(request->api), std::move(writer));
+}
+
+HttpReply CountTokens(ApiContext& context, ApiCall& call) {
+  const auto body = BodyOf(call);
+  if (!body) return ErrorReply(call, body.error());
+  auto request = ParseCountTokens(*body, {.drop_media = context.drop_media});
+  if (!request) return ErrorReply(call, request.error());
+  const auto tokens = CountPromptTokens(context, std::move(request->api));
+  if (!tokens) return ErrorReply(call, tokens.error());
+  return JsonResponse(CountTokensJson(*tokens));
+}
+
+}  // namespace
+
+std::span<const Route> AnthropicRoutes() {
+  static const std::array<Route, 2> kRoutes = {{
+      {.method = "POST", .path = "/v1/messages", .endpoint = Messages},
+      {.method = "POST", .path = "/v1/messages/count_tokens", .endpoint = CountTokens},
+  }};
+  return kRoutes;
+}
+
+}  // namespace folio

@@ -1,0 +1,98 @@
+#include "server/api_call.h"
+
+#include <array>
+#include <utility>
+
+#include "api/anthropic_error.h"
+#include "api/openai_error.h"
+#include "server/rendered_request.h"
+
+namespace folio {
+namespace {
+
+constexpr std::string_view kRetryAfterSeconds = "2";
+
+HttpFields IdFields(Dialect dialect, const std::string& id) {
+  return {{dialect == Dialect::kAnthropic ? "request-id" : "x-request-id", "req_" + id}};
+}
+
+}  // namespace
+
+HttpResponse JsonResponse(const Json& body, int status) {
+  return {.head = {.status = status, .fields = {{"Content-Type", "application/json"}}},
+          .body = DumpJson(body)};
+}
+
+HttpResponse ErrorReply(Dialect dialect, const std::string& id, const ApiError& error) {
+  HttpResponse response =
+      JsonResponse(dialect == Dialect::kAnthropic ? AnthropicErrorJson(error, "req_" + id)
+                                                  : OpenAiErrorJson(error),
+                   HttpStatusOf(error));
+  HttpFields& fields = response.head.fields;
+  for (auto& field : IdFields(dialect, id)) fields.push_back(std::move(field));
+  const bool retry =
+      error.kind == ApiError::Kind::kUnavailable || error.kind == ApiError::Kind::kRateLimited;
+  if (retry) fields.emplace_back("Retry-After", kRetryAfterSeconds);
+  if (error.kind == ApiError::Kind::kUnauthorized) {
+    fields.emplace_back("WWW-Authenticate", "Bearer");
+  }
+  return response;
+}
+
+std::expected<Json, ApiError> BodyOf(const ApiCall& call) {
+  auto body = ParseJson(call.request.body);
+  if (!body) return std::unexpected(ApiErrorOf(body.error()));
+  return *std::move(body);
+}
+
+std::string SessionOf(const HttpRequest& request) {
+  constexpr std::array<std::string_view, 3> kNames = {"x-session-id", "thread-id", "session-id"};
+  for (const std::string_view name : kNames) {
+    if (const std::string_view value = request.Field(name); !value.empty()) {
+      return std::string(value);
+    }
+  }
+  return {};
+}
+
+std::expected<std::int64_t, ApiError> CountPromptTokens(ApiContext& context, ApiRequest request) {
+  const auto model = context.models->Find(request.model);
+  if (!model) return std::unexpected(model.error());
+  if (context.hygiene) TidyPrefix(request, *context.hygiene);
+  return PromptTokens(**model, request);
+}
+
+HttpReply Answer(ApiContext& context, ApiCall& call, ApiRequest request,
+                 std::unique_ptr<ReplyWriter> writer,
+                 std::function<void(const Json& document)> keep) {
+  const auto refuse = [&call](const ApiError& error) -> HttpReply {
+    return ErrorReply(call, error);
+  };
+  auto model = context.models->Find(request.model);
+  if (!model) return refuse(model.error());
+  auto place = context.callers->TakePlace(call.caller);
+  if (!place) return refuse(place.error());
+  if (context.hygiene) TidyPrefix(request, *context.hygiene);
+  if (request.session.empty()) request.session = SessionOf(call.request);
+  HttpFields fields = IdFields(call.dialect, call.id);
+  fields.insert(fields.end(), context.fields.begin(), context.fields.end());
+  auto reply = StartReply(
+      {.model = *std::move(model),
+       .request = std::move(request),
+       .writer = std::move(writer),
+       .id = call.id,
+       .endpoint = call.request.path,
+       .key = call.caller.name,
+       .salt = call.caller.salt,
+       .fields = std::move(fields),
+       .error_response = [dialect = call.dialect, id = call.id](
+                             const ApiError& error) { return ErrorReply(dialect, id, error); },
+       .observer = context.observer,
+       .keep = std::move(keep),
+       .place = *std::move(place)},
+      context.sessions);
+  if (!reply) return refuse(reply.error());
+  return *std::move(reply);
+}
+
+}  // namespace folio

@@ -1,0 +1,142 @@
+#include "server/api_server.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <utility>
+
+#include "server/endpoints.h"
+
+namespace folio {
+namespace {
+
+Dialect DialectOf(std::string_view path) {
+  return path.starts_with("/v1/messages") ? Dialect::kAnthropic : Dialect::kOpenAi;
+}
+
+// Anthropic's SDK asks for models too, and says so.
+Dialect DialectOf(const HttpRequest& request) {
+  if (request.HasField("anthropic-version")) return Dialect::kAnthropic;
+  return DialectOf(request.path);
+}
+
+std::string NewId() {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
+  std::random_device device;
+  std::string id;
+  for (int word = 0; word < 4; ++word) {
+    std::uint32_t bits = device();
+    for (int i = 0; i < 6; ++i, bits >>= 5) id += kDigits[bits & 31];
+  }
+  return id;
+}
+
+const Route* FindRoute(const HttpRequest& request) {
+  const auto routes = Routes();
+  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  const auto found = std::ranges::find_if(routes, [&](const Route& route) {
+    return route.method == method && MatchesPath(route.path, request.path);
+  });
+  return found == routes.end() ? nullptr : &*found;
+}
+
+ApiError NoRoute(const HttpRequest& request) {
+  const bool known = std::ranges::any_of(
+      Routes(), [&](const Route& route) { return MatchesPath(route.path, request.path); });
+  if (known) {
+    return {.kind = ApiError::Kind::kMethodNotAllowed,
+            .message = request.method + " is not what " + request.path + " takes"};
+  }
+  return {.kind = ApiError::Kind::kNotFound, .message = "nothing is at " + request.path};
+}
+
+ApiError::Kind KindOf(int status) {
+  constexpr std::array<std::pair<int, ApiError::Kind>, 4> kKinds = {{
+      {413, ApiError::Kind::kTooLarge},
+      {415, ApiError::Kind::kUnsupportedMedia},
+      {500, ApiError::Kind::kInternal},
+      {503, ApiError::Kind::kUnavailable},
+  }};
+  const auto found = std::ranges::find(kKinds, status, &std::pair<int, ApiError::Kind>::first);
+  return found == kKinds.end() ? ApiError::Kind::kInvalidRequest : found->second;
+}
+
+// Codex asks for a WebSocket first, and goes on with POST at once when it is told so.
+HttpResponse NoWebSocket() {
+  return {.head = {.status = 426, .fields = {{"Content-Type", "text/plain"}}},
+          .body = "WebSockets are not spoken here: use POST\n"};
+}
+
+bool AsksForWebSocket(const HttpRequest& head) {
+  std::string upgrade(head.Field("upgrade"));
+  std::ranges::transform(upgrade, upgrade.begin(),
+                         [](char c) { return static_cast<char>(c | 0x20); });
+  return upgrade.find("websocket") != std::string::npos;
+}
+
+}  // namespace
+
+ApiServer::ApiServer(ModelHost& models, Callers& callers, ServerMetrics& metrics,
+                     ApiServerOptions options)
+    : options_(std::move(options)) {
+  context_.models = &models;
+  context_.callers = &callers;
+  context_.metrics = &metrics;
+  context_.observer = options_.observer;
+  context_.http_counts = options_.http_counts;
+  if (options_.cors_origin.empty()) return;
+  context_.fields = {{"Access-Control-Allow-Origin", options_.cors_origin},
+                     {"Access-Control-Expose-Headers", "x-request-id, request-id, x-folio-cache"}};
+}
+
+HttpResponse ApiServer::WithCors(HttpResponse response) const {
+  HttpFields& fields = response.head.fields;
+  fields.insert(fields.end(), context_.fields.begin(), context_.fields.end());
+  return response;
+}
+
+std::optional<HttpResponse> ApiServer::Refuse(const HttpRequest& head) {
+  if (head.method == "OPTIONS" && !options_.cors_origin.empty()) {
+    return WithCors({.head = {.status = 204,
+                              .fields = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
+                                         {"Access-Control-Allow-Headers", "*"},
+                                         {"Access-Control-Max-Age", "86400"}}}});
+  }
+  if (AsksForWebSocket(head)) return NoWebSocket();
+  const Dialect dialect = DialectOf(head);
+  const auto refuse = [&](const ApiError& error) {
+    return WithCors(ErrorReply(dialect, NewId(), error));
+  };
+  const Route* route = FindRoute(head);
+  if (route == nullptr) return refuse(NoRoute(head));
+  if (route->open) return std::nullopt;
+  if (auto caller = context_.callers->Identify(head); !caller) return refuse(caller.error());
+  if (draining_) {
+    return refuse({.kind = ApiError::Kind::kUnavailable, .message = "the server is ending"});
+  }
+  return std::nullopt;
+}
+
+HttpReply ApiServer::Handle(HttpRequest request) {
+  ApiCall call{.id = NewId(), .dialect = DialectOf(request)};
+  call.request = std::move(request);
+  const Route* route = FindRoute(call.request);
+  if (route == nullptr) return ErrorReply(call, NoRoute(call.request));
+  if (!route->open) {
+    auto caller = context_.callers->Identify(call.request);
+    if (!caller) return ErrorReply(call, caller.error());
+    call.caller = *std::move(caller);
+  }
+  HttpReply reply = route->endpoint(context_, call);
+  if (auto* whole = std::get_if<HttpResponse>(&reply)) return WithCors(std::move(*whole));
+  return reply;
+}
+
+HttpResponse ApiServer::Failure(const HttpRequest& head, int status, std::string_view why) {
+  HttpResponse response =
+      ErrorReply(DialectOf(head), NewId(), {.kind = KindOf(status), .message = std::string(why)});
+  response.head.status = status;
+  return WithCors(std::move(response));
+}
+
+}  // namespace folio

@@ -1,0 +1,50 @@
+// The APIs over HTTP: which path is which call, in which dialect, and who may make it.
+#ifndef FOLIO_SERVER_API_SERVER_H_
+#define FOLIO_SERVER_API_SERVER_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/api_request.h"
+#include "http/http_message.h"
+#include "server/api_call.h"
+#include "server/caller.h"
+#include "server/model_host.h"
+#include "server/server_metrics.h"
+#include "server/session_table.h"
+
+namespace folio {
+
+struct ApiServerOptions {
+  std::string cors_origin;  // that browsers may call from: "*", an origin; empty: none
+  ReplyObserver observer;   // told what became of each request
+  std::function<HttpServerCounts()> http_counts;  // for the metrics
+};
+
+class ApiServer final : public HttpHandler {
+ public:
+  // What is given must outlive this.
+  ApiServer(ModelHost& models, Callers& callers, ServerMetrics& metrics, ApiServerOptions options);
+
+  std::optional<HttpResponse> Refuse(const HttpRequest& head) override;
+  HttpReply Handle(HttpRequest request) override;
+  HttpResponse Failure(const HttpRequest& head, int status, std::string_view why) override;
+
+  // From now on new requests get 503.
+  void StartDraining() { draining_ = true; }
+
+ private:
+  HttpResponse WithCors(HttpResponse response) const;
+
+  ApiContext context_;
+  ApiServerOptions options_;
+  std::atomic<bool> draining_{false};
+};
+
+}  // namespace folio
+
+#endif  // FOLIO_SERVER_API_SERVER_H_

@@ -1,0 +1,50 @@
+#include "server/model_facts.h"
+
+#include <ctime>
+#include <string>
+#include <utility>
+
+namespace folio {
+namespace {
+
+// RFC 3339, in UTC.
+std::string DateOf(std::int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::string text(20, '\0');
+  std::strftime(text.data(), text.size() + 1, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace
+
+Json ModelJson(const ServedModel& model) {
+  const std::int64_t context = model.context();
+  return {{"id", model.id()},
+          {"object", "model"},
+          {"created", model.loaded()},
+          {"owned_by", "folio"},
+          {"context_length", context},
+          {"context_window", context},
+          {"max_model_len", context},
+          {"max_context_length", context},
+          {"meta", {{"n_ctx", context}, {"n_ctx_train", context}}},
+          {"type", "model"},
+          {"display_name", model.id()},
+          {"created_at", DateOf(model.loaded())},
+          {"max_input_tokens", context},
+          {"max_tokens", context}};
+}
+
+Json ModelListJson(std::span<const std::shared_ptr<ServedModel>> models) {
+  Json list = Json::array();
+  for (const auto& model : models) list.push_back(ModelJson(*model));
+  const Json first = list.empty() ? Json() : list.front()["id"];
+  const Json last = list.empty() ? Json() : list.back()["id"];
+  // Codex looks for `models`.
+  return {{"object", "list"},  {"models", list},    {"data", std::move(list)},
+          {"has_more", false}, {"first_id", first}, {"last_id", last}};
+}
+
+}  // namespace folio

@@ -1,0 +1,241 @@
+#include "server/reply_stream.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "api/openai_logprobs.h"
+
+namespace folio {
+namespace {
+
+// A reply that is sent whole has its head kept back as long as this, so that a failure can still
+// have a status of its own; then the head goes and white space keeps the connection alive.
+constexpr std::chrono::seconds kWholeHeadDelay(30);
+
+HttpHead HeadOf(bool stream, HttpFields fields) {
+  fields.emplace_back("Content-Type", stream ? "text/event-stream" : "application/json");
+  if (stream) fields.emplace_back("Cache-Control", "no-cache");
+  return {.status = 200, .fields = std::move(fields)};
+}
+
+bool OnlyReasoning(const std::vector<ReplyPiece>& pieces) {
+  return !pieces.empty() && std::ranges::all_of(pieces, [](const ReplyPiece& piece) {
+    return piece.kind == ReplyPiece::Kind::kReasoning;
+  });
+}
+
+ApiError ErrorOf(const Outcome& outcome) {
+  for (const Reply& reply : outcome.choices) {
+    if (reply.finish_reason == FinishReason::kError) return ApiErrorOf(reply.error);
+  }
+  return {.kind = ApiError::Kind::kUnavailable, .message = "the request was cancelled"};
+}
+
+bool Failed(const Outcome& outcome) {
+  return std::ranges::any_of(outcome.choices, [](const Reply& reply) {
+    return reply.finish_reason == FinishReason::kError ||
+           reply.finish_reason == FinishReason::kCancelled;
+  });
+}
+
+std::int64_t WholeBlocks(std::int64_t tokens, int block_size) {
+  return tokens / block_size * block_size;
+}
+
+}  // namespace
+
+CreatedTokens CreatedUpToMarks(const std::vector<CacheMark>& marks,
+                               const std::vector<std::int64_t>& mark_tokens,
+                               std::int64_t cached_tokens, int block_size) {
+  std::int64_t five_minutes = 0;
+  std::int64_t one_hour = 0;
+  for (std::size_t i = 0; i < marks.size() && i < mark_tokens.size(); ++i) {
+    const std::int64_t end = WholeBlocks(mark_tokens[i], block_size);
+    const bool is_short = marks[i].retention == CacheRetention::k5Minutes;
+    std::int64_t& last = is_short ? five_minutes : one_hour;
+    last = std::max(last, end);
+  }
+  const std::int64_t cached = WholeBlocks(cached_tokens, block_size);
+  const std::int64_t hour = std::max<std::int64_t>(0, one_hour - cached);
+  return {.five_minutes = std::max<std::int64_t>(0, five_minutes - std::max(cached, one_hour)),
+          .one_hour = hour};
+}
+
+struct ReplyStream::Choice {
+  std::unique_ptr<ReplyParser> parser;
+  std::size_t characters = 0;  // of the text so far, for offsets
+};
+
+ReplyStream::ReplyStream(Parts parts)
+    : parts_(std::move(parts)),
+      ended_(parts_.streams.size(), false),
+      since_(std::chrono::steady_clock::now()) {
+  const std::size_t choices =
+      parts_.streams.size() * static_cast<std::size_t>(parts_.request.request.choices);
+  choices_.resize(choices);
+  opening_ = parts_.writer->Begin(parts_.start);
+  if (!parts_.request.prompts.empty()) return;
+  for (Choice& choice : choices_) {
+    choice.parser = MakeReplyParser(parts_.syntax, parts_.request.tools, parts_.parsing);
+  }
+}
+
+ReplyStream::~ReplyStream() {
+  for (Stream& stream : parts_.streams) {
+    stream.OnReady({});
+    stream.Cancel();
+  }
+  if (!over_) parts_.record.cancelled = true;
+  Observe();
+}
+
+void ReplyStream::OnReady(std::function<void()> ready) {
+  for (Stream& stream : parts_.streams) stream.OnReady(ready);
+}
+
+void ReplyStream::Begin(HttpPart& part) {
+  begun_ = true;
+  part.head = HeadOf(parts_.request.stream, parts_.fields);
+  if (parts_.request.stream) part.bytes += std::exchange(opening_, {});
+}
+
+HttpPart ReplyStream::Next() {
+  HttpPart part;
+  if (!begun_ && parts_.request.stream) Begin(part);
+  std::string events;
+  for (std::size_t i = 0; i < parts_.streams.size() && !over_; ++i) {
+    if (ended_[i] || !TakeDeltas(i, events)) continue;
+    ended_[i] = true;
+    if (const Outcome& outcome = parts_.streams[i].outcome(); Failed(outcome)) {
+      if (parts_.request.stream) part.bytes += std::exchange(events, {});
+      Fail(ErrorOf(outcome), part);
+    }
+  }
+  if (parts_.request.stream) part.bytes += events;
+  if (!over_ && std::ranges::all_of(ended_, [](bool ended) { return ended; })) Conclude(part);
+  return part;
+}
+
+HttpPart ReplyStream::KeepAlive() {
+  HttpPart part;
+  if (parts_.request.stream) {
+    if (!begun_) Begin(part);
+    part.bytes += parts_.writer->KeepAlive();
+  } else if (begun_ || std::chrono::steady_clock::now() - since_ >= kWholeHeadDelay) {
+    if (!begun_) Begin(part);
+    part.bytes += '\n';
+  }
+  return part;
+}
+
+bool ReplyStream::TakeDeltas(std::size_t prompt, std::string& events) {
+  bool ended = false;
+  while (auto delta = parts_.streams[prompt].TryNext(ended)) {
+    Tell(prompt, *delta, events);
+    if (ended) break;
+  }
+  return ended;
+}
+
+ReplyAddition ReplyStream::AdditionOf(Choice& choice, const Delta& delta) {
+  ReplyAddition addition;
+  std::vector<ReplyPiece>& pieces = addition.pieces;
+  const std::string_view text = delta.text;
+  if (choice.parser == nullptr) {
+    if (!text.empty()) pieces.push_back({.kind = ReplyPiece::Kind::kText, .text = delta.text});
+  } else {
+    std::size_t told = 0;
+    for (const ControlMark& mark : delta.controls) {
+      if (mark.offset > told) choice.parser->Text(text.substr(told, mark.offset - told), pieces);
+      choice.parser->Control(parts_.model->TokenPiece(mark.token), pieces);
+      told = mark.offset;
+    }
+    if (told < text.size()) choice.parser->Text(text.substr(told), pieces);
+    if (delta.finished) choice.parser->End(pieces);
+  }
+  if (parts_.request.request.sampling.logprobs && !delta.samples.empty()) {
+    const TokenBytes bytes = [this](std::int32_t token) { return parts_.model->TokenBytes(token); };
+    addition.logprobs = parts_.request.prompts.empty()
+                            ? ChatLogprobs(delta.samples, bytes)
+                            : CompletionLogprobs(delta.samples, bytes, choice.characters);
+  }
+  return addition;
+}
+
+void ReplyStream::Tell(std::size_t prompt, Delta& delta, std::string& events) {
+  const auto choices = static_cast<std::size_t>(parts_.request.request.choices);
+  const std::size_t index = prompt * choices + static_cast<std::size_t>(delta.choice);
+  Choice& choice = choices_[index];
+  const ReplyAddition addition = AdditionOf(choice, delta);
+  if (OnlyReasoning(addition.pieces)) {
+    reasoning_tokens_ += static_cast<std::int64_t>(delta.samples.size());
+  }
+  if (!addition.pieces.empty() || !addition.logprobs.is_null()) {
+    events += parts_.writer->Add(static_cast<int>(index), addition);
+  }
+  if (!delta.finished || *delta.finished == FinishReason::kError ||
+      *delta.finished == FinishReason::kCancelled) {
+    return;
+  }
+  parts_.record.finish_reasons.push_back(*delta.finished);
+  events += parts_.writer->EndChoice(static_cast<int>(index),
+                                     {.reason = *delta.finished, .stop_string = delta.stop_string});
+}
+
+ReplyTotals ReplyStream::Totals() const {
+  ReplyTotals totals;
+  for (const Stream& stream : parts_.streams) {
+    const Usage& usage = stream.outcome().usage;
+    totals.prompt_tokens += usage.prompt_tokens;
+    totals.cached_tokens += usage.cached_tokens;
+    totals.generated_tokens += usage.generated_tokens;
+  }
+  totals.reasoning_tokens = reasoning_tokens_;
+  const CreatedTokens created = CreatedUpToMarks(parts_.request.marks, parts_.mark_tokens,
+                                                 totals.cached_tokens, parts_.model->block_size());
+  totals.created_5m_tokens = created.five_minutes;
+  totals.created_1h_tokens = created.one_hour;
+  return totals;
+}
+
+void ReplyStream::Fail(const ApiError& error, HttpPart& part) {
+  over_ = true;
+  part.last = true;
+  parts_.record.failed = true;
+  parts_.record.error = error.message;
+  for (Stream& stream : parts_.streams) stream.Cancel();
+  if (parts_.request.stream) {
+    part.bytes += parts_.writer->Fail(error);
+    return;
+  }
+  HttpResponse response = parts_.error_response(error);
+  if (!begun_) part.head = std::move(response.head);
+  part.bytes = std::move(response.body);
+}
+
+void ReplyStream::Conclude(HttpPart& part) {
+  over_ = true;
+  part.last = true;
+  parts_.record.totals = Totals();
+  const std::string events = parts_.writer->Finish(parts_.record.totals);
+  const bool kept = static_cast<bool>(parts_.keep);
+  if (parts_.request.stream) part.bytes += events;
+  if (parts_.request.stream && !kept) return;
+  const Json document = parts_.writer->Document();
+  if (kept) parts_.keep(document);
+  if (parts_.request.stream) return;
+  if (!begun_) Begin(part);
+  part.bytes += DumpJson(document);
+}
+
+void ReplyStream::Observe() {
+  if (std::exchange(observed_, true) || !parts_.observer) return;
+  if (!parts_.streams.empty() && over_ && !parts_.record.failed) {
+    parts_.record.cache = parts_.streams.front().outcome().cache;
+    parts_.record.timings = parts_.streams.front().outcome().timings;
+  }
+  parts_.observer(parts_.record);
+}
+
+}  // namespace folio

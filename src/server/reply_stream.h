@@ -1,0 +1,102 @@
+// One API request on an engine, as what the HTTP server sends: the model's tokens become pieces,
+// and a dialect's writer makes events of them, or one document.
+#ifndef FOLIO_SERVER_REPLY_STREAM_H_
+#define FOLIO_SERVER_REPLY_STREAM_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/api_request.h"
+#include "api/reply_parser/reply_parser.h"
+#include "api/reply_writer.h"
+#include "http/http_message.h"
+#include "server/served_model.h"
+
+namespace folio {
+
+// How a dialect tells an error before anything of a reply was sent.
+using ErrorResponse = std::function<HttpResponse(const ApiError& error)>;
+
+// What became of a request, for the log and the metrics.
+struct ReplyRecord {
+  std::uint64_t engine_id = 0;
+  std::string id;  // of the reply
+  std::string endpoint;
+  std::string key;  // whose, by name
+  bool stream = false;
+  bool failed = false;
+  bool cancelled = false;
+  std::string error;
+  ReplyTotals totals;
+  MissReport cache;
+  Timings timings;
+  std::vector<FinishReason> finish_reasons;
+};
+using ReplyObserver = std::function<void(const ReplyRecord& record)>;
+
+class ReplyStream final : public HttpStream {
+ public:
+  struct Parts {
+    std::shared_ptr<ServedModel> model;
+    ApiRequest request;
+    std::vector<Stream> streams;  // one a prompt
+    std::unique_ptr<ReplyWriter> writer;
+    ReplyStart start;
+    HttpFields fields;                      // of the reply's head
+    std::vector<std::int64_t> mark_tokens;  // where each of the request's marks stands
+    ReplySyntax syntax;
+    ReplyParserOptions parsing;
+    ErrorResponse error_response;
+    ReplyObserver observer;
+    ReplyRecord record;
+    std::shared_ptr<void> place;  // held while the request runs
+    // Called with the document once it is whole, streamed or not; may change it no more.
+    std::function<void(const Json& document)> keep;
+  };
+  explicit ReplyStream(Parts parts);
+  ~ReplyStream() override;
+
+  void OnReady(std::function<void()> ready) override;
+  HttpPart Next() override;
+  HttpPart KeepAlive() override;
+
+ private:
+  struct Choice;
+  void Begin(HttpPart& part);
+  // Takes what the prompt's stream has. True once it has ended.
+  bool TakeDeltas(std::size_t prompt, std::string& events);
+  void Tell(std::size_t prompt, Delta& delta, std::string& events);
+  ReplyAddition AdditionOf(Choice& choice, const Delta& delta);
+  void End(HttpPart& part);
+  void Fail(const ApiError& error, HttpPart& part);
+  void Conclude(HttpPart& part);
+  ReplyTotals Totals() const;
+  void Observe();
+
+  Parts parts_;
+  std::vector<Choice> choices_;
+  std::vector<bool> ended_;  // streams
+  std::string opening_;      // the first events
+  std::int64_t reasoning_tokens_ = 0;
+  bool begun_ = false;  // the head was given
+  bool over_ = false;
+  bool observed_ = false;
+  std::chrono::steady_clock::time_point since_;
+};
+
+// Tokens of whole blocks that a request computed up to its marks, by retention.
+struct CreatedTokens {
+  std::int64_t five_minutes = 0;
+  std::int64_t one_hour = 0;
+};
+CreatedTokens CreatedUpToMarks(const std::vector<CacheMark>& marks,
+                               const std::vector<std::int64_t>& mark_tokens,
+                               std::int64_t cached_tokens, int block_size);
+
+}  // namespace folio
+
+#endif  // FOLIO_SERVER_REPLY_STREAM_H_

@@ -1,0 +1,33 @@
+#include "server/served_model.h"
+
+#include <utility>
+
+#include "engine/loaded_model.h"
+
+namespace folio {
+
+ServedModel::ServedModel(std::string id, std::unique_ptr<Engine> engine, std::int64_t loaded)
+    : id_(std::move(id)), engine_(std::move(engine)), loaded_(loaded) {
+  const LoadedModel& model = engine_->model();
+  const std::string source = model.chat_template() ? model.chat_template()->source() : "";
+  syntax_ = ReplySyntaxOf(source, model.config().architecture);
+  const std::string_view mark = CallMark(syntax_.calls);
+  marks_are_controls_ = !mark.empty() && model.tokenizer().FindSpecial(mark) >= 0;
+  needs_tool_block_ = source.find("tools") == std::string::npos;
+}
+
+std::int64_t ServedModel::context() const { return engine_->LongestPrompt() + 1; }
+
+int ServedModel::block_size() const {
+  return static_cast<int>(engine_->model().options().block_size);
+}
+
+std::string_view ServedModel::TokenBytes(std::int32_t token) const {
+  return engine_->model().tokenizer().TokenBytes(token);
+}
+
+std::string_view ServedModel::TokenPiece(std::int32_t token) const {
+  return engine_->model().tokenizer().TokenPiece(token);
+}
+
+}  // namespace folio

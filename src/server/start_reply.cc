@@ -1,0 +1,129 @@
+#include "server/start_reply.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "server/rendered_request.h"
+#include "server/wall_clock.h"
+
+namespace folio {
+namespace {
+
+// The engine takes requests between two steps; a head isn't held back longer than this for what it
+// tells of the cache.
+constexpr std::chrono::milliseconds kArrivalWait(1000);
+
+ApiError SubmitError(const Error& error, const RenderedRequest& rendered,
+                     const ServedModel& model) {
+  ApiError out = ApiErrorOf(error);
+  if (error.kind == ErrorKind::kRuntime) {
+    out.kind = ApiError::Kind::kUnavailable;  // a full queue, or an engine that ends
+  } else if (error.what == "prompt" && error.where == "tokens") {
+    out.kind = ApiError::Kind::kContextOverflow;
+    out.prompt_tokens = rendered.prompt_tokens;
+    out.limit_tokens = model.engine().LongestPrompt();
+  }
+  return out;
+}
+
+std::uint64_t RandomSeed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+// The longest wish of all marks, up to where it stands.
+void SetRetention(const ApiRequest& api, const std::vector<std::int64_t>& mark_tokens,
+                  Request& request) {
+  for (std::size_t i = 0; i < mark_tokens.size(); ++i) {
+    if (api.marks[i].retention < request.retention) continue;
+    request.retention = api.marks[i].retention;
+    request.retained_tokens = mark_tokens[i];
+  }
+}
+
+// A turn of a conversation asks to be kept like a marked prompt, if it carries no mark.
+void SetSessionRetention(const ApiRequest& api, std::int64_t prompt_tokens, const std::string& salt,
+                         SessionTable& sessions, Request& request) {
+  if (api.session.empty()) return;
+  const bool is_turn = sessions.IsTurn(salt + "\n" + api.session, prompt_tokens);
+  if (!is_turn || request.retained_tokens > 0) return;
+  request.retention = std::max(request.retention, CacheRetention::k5Minutes);
+  request.retained_tokens = prompt_tokens;
+}
+
+std::string Printable(const std::string& label) {
+  std::string out;
+  for (const char c : label) out += c >= ' ' && c <= '~' && c != '"' && c != '\\' ? c : '?';
+  return out;
+}
+
+std::expected<std::vector<Stream>, ApiError> SubmitAll(const ReplyJob& job,
+                                                       RenderedRequest& rendered,
+                                                       SessionTable& sessions) {
+  std::vector<Stream> streams;
+  const std::uint64_t seed = job.request.seed ? *job.request.seed : RandomSeed();
+  for (Engine::Prompt& prompt : rendered.prompts) {
+    Request request = job.request.request;
+    request.prompt = std::move(prompt.tokens);
+    request.parts = std::move(prompt.parts);
+    request.sampling.seed = seed + streams.size();
+    request.cache_salt = job.salt + job.request.request.cache_salt;
+    request.tell_controls = job.request.prompts.empty();
+    request.tell_arrival = true;
+    SetRetention(job.request, rendered.mark_tokens, request);
+    SetSessionRetention(job.request, static_cast<std::int64_t>(request.prompt.size()), job.salt,
+                        sessions, request);
+    auto stream = job.model->engine().Submit(std::move(request));
+    if (!stream) return std::unexpected(SubmitError(stream.error(), rendered, *job.model));
+    streams.push_back(*std::move(stream));
+  }
+  return streams;
+}
+
+}  // namespace
+
+std::string CacheField(const MissReport& report) {
+  std::string field = "cached=" + std::to_string(report.cached_tokens) +
+                      ", prompt=" + std::to_string(report.prompt_tokens) +
+                      ", reason=" + std::string(MissCauseName(report.cause));
+  if (report.position < 0) return field;
+  return field + ", token=" + std::to_string(report.position) + ", at=\"" +
+         Printable(report.part_here) + "\"+" + std::to_string(report.offset_in_part);
+}
+
+std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
+                                                                SessionTable& sessions) {
+  auto rendered = RenderRequest(*job.model, job.request);
+  if (!rendered) return std::unexpected(rendered.error());
+  auto streams = SubmitAll(job, *rendered, sessions);
+  if (!streams) return std::unexpected(streams.error());
+  const auto arrival = streams->front().Arrival(kArrivalWait);
+  if (arrival) job.fields.emplace_back("x-folio-cache", CacheField(*arrival));
+  ReplyStream::Parts parts{.model = job.model,
+                           .request = std::move(job.request),
+                           .streams = *std::move(streams),
+                           .writer = std::move(job.writer),
+                           .start = {.id = job.id,
+                                     .model = job.model->id(),
+                                     .created = SecondsSince1970(),
+                                     .prompt_tokens = rendered->prompt_tokens,
+                                     .cached_tokens = arrival ? arrival->cached_tokens : 0},
+                           .fields = std::move(job.fields),
+                           .mark_tokens = std::move(rendered->mark_tokens),
+                           .syntax = job.model->syntax(),
+                           .parsing = {.in_reasoning = rendered->in_reasoning,
+                                       .marks_are_controls = job.model->marks_are_controls()},
+                           .error_response = std::move(job.error_response),
+                           .observer = std::move(job.observer),
+                           .place = std::move(job.place),
+                           .keep = std::move(job.keep)};
+  parts.record.id = job.id;
+  parts.record.endpoint = job.endpoint;
+  parts.record.key = job.key;
+  parts.record.stream = parts.request.stream;
+  parts.record.engine_id = parts.streams.front().id();
+  return std::make_unique<ReplyStream>(std::move(parts));
+}
+
+}  // namespace folio

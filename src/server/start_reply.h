@@ -1,0 +1,46 @@
+// From an API request to a reply in the making: rendered, submitted, its head known.
+#ifndef FOLIO_SERVER_START_REPLY_H_
+#define FOLIO_SERVER_START_REPLY_H_
+
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/api_error.h"
+#include "api/api_request.h"
+#include "api/reply_writer.h"
+#include "http/http_message.h"
+#include "server/reply_stream.h"
+#include "server/served_model.h"
+#include "server/session_table.h"
+
+namespace folio {
+
+struct ReplyJob {
+  std::shared_ptr<ServedModel> model;
+  ApiRequest request;
+  std::unique_ptr<ReplyWriter> writer;
+  std::string id;        // of the reply
+  std::string endpoint;  // for the log
+  std::string key;       // whose request, by name
+  std::string salt;      // of the cache
+  HttpFields fields;     // of the reply's head
+  ErrorResponse error_response;
+  ReplyObserver observer;
+  std::function<void(const Json& document)> keep;
+  std::shared_ptr<void> place;
+};
+
+// Everything that can be refused is refused here, before a head is sent. On a worker's thread:
+// takes as long as rendering and one step of the engine.
+std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
+                                                                SessionTable& sessions);
+
+// "cached=8080, prompt=8123, reason=differs, at="messages[3] user"+12": what the cache had of the
+// prompt, as a header field tells it.
+std::string CacheField(const MissReport& report);
+
+}  // namespace folio
+
+#endif  // FOLIO_SERVER_START_REPLY_H_
