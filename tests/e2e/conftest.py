@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from engine_logits import GOLDEN  # noqa: F401  (finds the golden modules)
+from server import Server, fresh_key
 
 import make_tiny_models
 
@@ -89,3 +90,46 @@ def tiny_models(tmp_path_factory):
         return file
 
     return path
+
+
+@pytest.fixture(scope="session")
+def server(folio, smollm2):
+    """A server with the default model, for all tests that change nothing of it. On one thread: another test has the other."""
+    running = Server(folio.binary, smollm2, "--threads", 1, "--memory", "1GiB")
+    try:
+        yield running.wait()
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def serve(folio):
+    """serve(model, *args) starts a server of the test's own; what the test hasn't ended is ended behind it."""
+    servers = []
+
+    def start(model, *args, **options):
+        servers.append(Server(folio.binary, model, "--threads", 1, "--memory", "1GiB", *args, **options))
+        return servers[-1]
+
+    yield start
+    for running in servers:
+        if running.process.poll() is None:
+            running.stop()
+
+
+@pytest.fixture
+def key():
+    """A key of the test's own: nothing that others asked for is in its cache."""
+    return fresh_key()
+
+
+@pytest.fixture
+def client(server, key):
+    """OpenAI's SDK, without retries."""
+    return server.openai(key)
+
+
+@pytest.fixture
+def claude(server, key):
+    """Anthropic's SDK, without retries."""
+    return server.anthropic(key)
