@@ -79,6 +79,10 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
                       "has " + std::to_string(text.size()) + " bytes; at most " +
                           std::to_string(limits.bytes) + " are taken");
   }
+  // The library takes a NUL for the end of the text and wouldn't look behind it.
+  if (const auto nul = text.find('\0'); nul != text.npos) {
+    return InputError("", "", "byte " + std::to_string(nul + 1) + " is no JSON: it is NUL");
+  }
   LimitCheck check(limits);
   if (!Json::sax_parse(text, &check)) return InputError("", "", check.why());
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);

@@ -27,6 +27,12 @@ TEST(ParseJsonTest, WhatIsNoJsonIsNamedByItsByte) {
   EXPECT_NE(WhyRefused("[NaN]").find("is no JSON"), std::string::npos);
 }
 
+TEST(ParseJsonTest, NulEndsNoText) {
+  using std::string_view_literals::operator""sv;
+  EXPECT_EQ(WhyRefused("2\0{\"a\": 1}"sv), "byte 2 is no JSON: it is NUL");
+  EXPECT_EQ(WhyRefused("{}\0"sv), "byte 3 is no JSON: it is NUL");
+}
+
 TEST(ParseJsonTest, OnlyUtf8IsText) {
   EXPECT_NE(WhyRefused("\"\xff\"").find("UTF-8"), std::string::npos);
   EXPECT_NE(WhyRefused("\"\xed\xa0\x80\"").find("UTF-8"), std::string::npos);  // a surrogate

@@ -42,6 +42,15 @@ TEST(QwenXmlFormatTest, TheSchemaTellsStringsFromTheRest) {
   EXPECT_EQ(ReadXml(Call("days", "a few")), Told("days", "\"a few\""));
 }
 
+TEST(QwenXmlFormatTest, WhatWouldSpoilTheDocumentIsAString) {
+  const std::string deep = std::string(64, '[') + std::string(64, ']');
+  EXPECT_EQ(ReadXml(Call("list", deep)), Told("list", "\"" + deep + "\""));
+  const std::string inner = deep.substr(1, 126);
+  EXPECT_EQ(ReadXml(Call("list", inner)), Told("list", inner));
+  using std::string_view_literals::operator""sv;
+  EXPECT_EQ(ReadXml(Call("days", "2\0x"sv)), Told("days", R"("2\u0000x")"));
+}
+
 TEST(QwenXmlFormatTest, OnlyOneLineBreakAtEachEndIsTheTags) {
   EXPECT_EQ(ReadXml(Call("city", "\n a \n")), Told("city", R"("\n a \n")"));
   EXPECT_EQ(ReadXml(Call("city", "")), Told("city", R"("")"));

@@ -91,7 +91,8 @@ bool XmlArguments::Take(char c, PieceWriter& out) {
 void XmlArguments::EndValue(PieceWriter& out) {
   if (is_string_) return out.Arguments("\"");
   const std::string_view value = PythonWord(Trimmed(value_));
-  if (ParseJson(value)) {
+  // One level less than a document: it stands in an object.
+  if (ParseJson(value, {.depth = JsonLimits().depth - 1})) {
     out.Arguments(value);
   } else {
     const bool line_break = value_.ends_with('\n');
