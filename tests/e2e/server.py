@@ -74,6 +74,7 @@ class Server:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
         self.lines = []
         self.port = None
+        self._ending = False
         self._news = threading.Condition()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
@@ -154,11 +155,12 @@ class Server:
             time.sleep(0.01)
 
     def signal(self, number):
+        self._ending = self._ending or number in (signal.SIGTERM, signal.SIGINT)
         self.process.send_signal(number)
 
     def stop(self, expected=None):
         """Ends it, and checks that its log has nothing but the usual lines and those that `expected` matches."""
-        if self.process.poll() is None:
+        if self.process.poll() is None and not self._ending:  # a second signal would end it at once
             self.signal(signal.SIGTERM)
         try:
             code = self.process.wait(60)
