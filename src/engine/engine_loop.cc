@@ -104,8 +104,8 @@ Status EngineLoop::Check(const Request& request) const {
 }
 
 std::int64_t EngineLoop::LongestPrompt() const {
-  return std::max<std::int64_t>(
-      0, std::min(model_->plan().context, scheduler_.LongestSequence()) - 1);
+  return std::max<std::int64_t>(0,
+                                std::min(model_->plan().context, scheduler_.LongestSequence()) - 1);
 }
 
 void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<RequestSink> sink) {
