@@ -37,6 +37,9 @@ struct ServeArgs {
   bool insecure = false;
   bool shared_cache = false;
   bool strict_models = false;
+  bool no_splice = false;
+  bool no_hygiene = false;
+  bool drop_media = false;
   bool quiet = false;
 };
 
@@ -141,6 +144,9 @@ Status Serve(const ServeArgs& args) {
   std::atomic<HttpServer*> listening = nullptr;
   ApiServer api(models, callers, metrics,
                 {.cors_origin = args.cors,
+                 .splices = !args.no_splice,
+                 .tidies = !args.no_hygiene,
+                 .drop_media = args.drop_media,
                  .observer =
                      [&](const ReplyRecord& record) {
                        metrics.Observe(record);
@@ -195,6 +201,12 @@ void AddServe(const Command& folio) {
                   "requests that wait; more are told to try again (default: 1024)");
   server.AddWhole("--drain-seconds", args->drain_seconds, 0, 3600,
                   "how long replies may go on after SIGTERM (default: 30)");
+  server.AddFlag("--no-splice", args->no_splice,
+                 "render replies that come back anew, instead of taking the tokens that they were");
+  server.AddFlag("--no-hygiene", args->no_hygiene,
+                 "leave what clients put in front of prompts, and the order of tools, as they are");
+  server.AddFlag("--drop-media", args->drop_media,
+                 "replace images and files by a note to the model, instead of refusing them");
   server.AddFlag("--quiet", args->quiet, "log failures only");
   AddEngineArgs(command, args->engine);
   command.SetAction([args] { return Serve(*args); });

@@ -18,7 +18,13 @@ HttpReply Messages(ApiContext& context, ApiCall& call) {
   if (!request) return ErrorReply(call, request.error());
   auto writer = std::make_unique<AnthropicWriter>(request->reply);
   if (request->reply.max_tokens == 0) request->api.request.max_tokens = 1;
-  return Answer(context, call, std::move(request->api), std::move(writer));
+  AnswerOptions options;
+  // The first message of a conversation has none before it: there is nothing to compare.
+  if (request->wants_diagnostics && !request->previous_message_id.empty()) {
+    options.question = {.form = DiagnosticsQuestion::Form::kAnthropic,
+                        .earlier_id = request->previous_message_id};
+  }
+  return Answer(context, call, std::move(request->api), std::move(writer), std::move(options));
 }
 
 HttpReply CountTokens(ApiContext& context, ApiCall& call) {

@@ -63,8 +63,7 @@ std::expected<std::int64_t, ApiError> CountPromptTokens(ApiContext& context, Api
 }
 
 HttpReply Answer(ApiContext& context, ApiCall& call, ApiRequest request,
-                 std::unique_ptr<ReplyWriter> writer,
-                 std::function<void(const Json& document)> keep) {
+                 std::unique_ptr<ReplyWriter> writer, AnswerOptions options) {
   const auto refuse = [&call](const ApiError& error) -> HttpReply {
     return ErrorReply(call, error);
   };
@@ -88,9 +87,10 @@ HttpReply Answer(ApiContext& context, ApiCall& call, ApiRequest request,
        .error_response = [dialect = call.dialect, id = call.id](
                              const ApiError& error) { return ErrorReply(dialect, id, error); },
        .observer = context.observer,
-       .keep = std::move(keep),
-       .place = *std::move(place)},
-      context.sessions);
+       .keep = std::move(options.keep),
+       .place = *std::move(place),
+       .question = std::move(options.question)},
+      context.memory);
   if (!reply) return refuse(reply.error());
   return *std::move(reply);
 }

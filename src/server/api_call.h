@@ -16,7 +16,6 @@
 #include "server/model_host.h"
 #include "server/reply_stream.h"
 #include "server/server_metrics.h"
-#include "server/session_table.h"
 #include "server/start_reply.h"
 
 namespace folio {
@@ -31,7 +30,7 @@ struct ApiContext {
   ReplyObserver observer;  // told what became of each request
   std::function<HttpServerCounts()> http_counts;
   HttpFields fields;  // of every reply's head
-  SessionTable sessions;
+  ConversationMemory memory;
   ResponseStore responses;
   bool drop_media = false;  // images and files become a note to the model, instead of an error
   std::optional<PrefixHygiene> hygiene = PrefixHygiene{};  // nothing: prompts are left as they are
@@ -56,10 +55,14 @@ inline HttpResponse ErrorReply(const ApiCall& call, const ApiError& error) {
 // The body as JSON.
 std::expected<Json, ApiError> BodyOf(const ApiCall& call);
 
+struct AnswerOptions {
+  std::function<void(const Json& document)> keep;  // told the reply once it is whole
+  std::optional<DiagnosticsQuestion> question;
+};
+
 // Runs a request that was read; `writer` tells its reply.
 HttpReply Answer(ApiContext& context, ApiCall& call, ApiRequest request,
-                 std::unique_ptr<ReplyWriter> writer,
-                 std::function<void(const Json& document)> keep = {});
+                 std::unique_ptr<ReplyWriter> writer, AnswerOptions options = {});
 
 // Of the prompt that the request's conversation becomes.
 std::expected<std::int64_t, ApiError> CountPromptTokens(ApiContext& context, ApiRequest request);

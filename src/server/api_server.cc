@@ -84,6 +84,9 @@ ApiServer::ApiServer(ModelHost& models, Callers& callers, ServerMetrics& metrics
   context_.metrics = &metrics;
   context_.observer = options_.observer;
   context_.http_counts = options_.http_counts;
+  context_.memory.splices = options_.splices;
+  context_.drop_media = options_.drop_media;
+  if (!options_.tidies) context_.hygiene = std::nullopt;
   if (options_.cors_origin.empty()) return;
   context_.fields = {{"Access-Control-Allow-Origin", options_.cors_origin},
                      {"Access-Control-Expose-Headers", "x-request-id, request-id, x-folio-cache"}};

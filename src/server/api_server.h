@@ -15,12 +15,14 @@
 #include "server/caller.h"
 #include "server/model_host.h"
 #include "server/server_metrics.h"
-#include "server/session_table.h"
 
 namespace folio {
 
 struct ApiServerOptions {
   std::string cors_origin;  // that browsers may call from: "*", an origin; empty: none
+  bool splices = true;      // replies that come back take their own tokens' place
+  bool tidies = true;       // what clients put in front of prompts and change is tidied
+  bool drop_media = false;  // images and files become a note to the model, instead of an error
   ReplyObserver observer;   // told what became of each request
   std::function<HttpServerCounts()> http_counts;  // for the metrics
 };

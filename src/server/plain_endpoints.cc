@@ -5,6 +5,7 @@
 
 #include "api/fields.h"
 #include "server/endpoints.h"
+#include "server/miss_explanation.h"
 
 namespace folio {
 namespace {
@@ -73,6 +74,22 @@ HttpReply Detokenize(ApiContext& context, ApiCall& call) {
   return JsonResponse({{"content", text}, {"prompt", text}});
 }
 
+// Why the prompt of a reply was not found in the cache as a whole: to the key that sent it.
+HttpReply Explain(ApiContext& context, ApiCall& call) {
+  const std::string id = LastSegment(call.request.path);
+  const PromptArchive& archive = context.memory.archive;
+  const auto found = archive.Find(call.caller.salt, id);
+  if (!found) {
+    return ErrorReply(call, {.kind = ApiError::Kind::kNotFound,
+                             .message = "no prompt of '" + id + "' is known any more"});
+  }
+  const auto model = context.models->Find(found->prompt->model);
+  if (!model) return ErrorReply(call, model.error());
+  const auto nearest =
+      archive.FindByEngine(call.caller.salt, found->prompt->model, found->report.nearest_request);
+  return JsonResponse(ExplanationJson(*found, nearest, **model));
+}
+
 // Forgets the blocks that nobody holds, of all callers: for the one who runs the server.
 HttpReply ResetCache(ApiContext& context, ApiCall& /*call*/) {
   std::int64_t blocks = 0;
@@ -83,12 +100,13 @@ HttpReply ResetCache(ApiContext& context, ApiCall& /*call*/) {
 }  // namespace
 
 std::span<const Route> PlainRoutes() {
-  static const std::array<Route, 6> kRoutes = {{
+  static const std::array<Route, 7> kRoutes = {{
       {.method = "GET", .path = "/health", .endpoint = Health, .open = true},
       {.method = "GET", .path = "/ready", .endpoint = Ready, .open = true},
       {.method = "GET", .path = "/metrics", .endpoint = Metrics},
       {.method = "POST", .path = "/tokenize", .endpoint = Tokenize},
       {.method = "POST", .path = "/detokenize", .endpoint = Detokenize},
+      {.method = "GET", .path = "/v1/cache/explain/{id}", .endpoint = Explain},
       {.method = "POST", .path = "/cache/reset", .endpoint = ResetCache},
   }};
   return kRoutes;

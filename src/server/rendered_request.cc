@@ -84,13 +84,15 @@ std::expected<std::int64_t, ApiError> PromptTokens(const ServedModel& model,
 }
 
 std::expected<RenderedRequest, ApiError> RenderRequest(const ServedModel& model,
-                                                       const ApiRequest& request) {
+                                                       const ApiRequest& request,
+                                                       const PromptEdit& edit) {
   RenderedRequest rendered;
   if (request.prompts.empty()) {
     auto prompt = RenderConversation(model, request);
     if (!prompt) return std::unexpected(prompt.error());
     rendered.in_reasoning =
         PromptOpensReasoning(model.syntax().reasoning, EndOf(model, prompt->tokens));
+    if (edit) rendered.spliced = edit(*prompt);
     rendered.prompts.push_back(*std::move(prompt));
     for (const CacheMark& mark : request.marks) {
       rendered.mark_tokens.push_back(TokensUpTo(rendered.prompts.front(), mark.message));

@@ -2,8 +2,10 @@
 #ifndef FOLIO_SERVER_RENDERED_REQUEST_H_
 #define FOLIO_SERVER_RENDERED_REQUEST_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,11 +20,17 @@ struct RenderedRequest {
   std::int64_t prompt_tokens = 0;         // of all
   std::vector<std::int64_t> mark_tokens;  // where each of the request's marks stands
   bool in_reasoning = false;              // the prompt's end opened it
+  std::size_t spliced = 0;                // replies that were changed
 };
 
-// Renders the conversation, or reads the prompts; refuses what can never fit, with the numbers.
+// Changes a rendered conversation; how many of its replies.
+using PromptEdit = std::function<std::size_t(Engine::Prompt& prompt)>;
+
+// Renders the conversation, which `edit` may then change, or reads the prompts; refuses what can
+// never fit, with the numbers.
 std::expected<RenderedRequest, ApiError> RenderRequest(const ServedModel& model,
-                                                       const ApiRequest& request);
+                                                       const ApiRequest& request,
+                                                       const PromptEdit& edit = {});
 
 // How many tokens that would be, whether they fit or not.
 std::expected<std::int64_t, ApiError> PromptTokens(const ServedModel& model,

@@ -65,7 +65,33 @@ CreatedTokens CreatedUpToMarks(const std::vector<CacheMark>& marks,
 struct ReplyStream::Choice {
   std::unique_ptr<ReplyParser> parser;
   std::size_t characters = 0;  // of the text so far, for offsets
+  GeneratedReply generated;
+  bool in_call = false;  // one that is not whole yet
+
+  void Note(const ReplyPiece& piece);
 };
+
+void ReplyStream::Choice::Note(const ReplyPiece& piece) {
+  switch (piece.kind) {
+    case ReplyPiece::Kind::kText:
+      generated.text += piece.text;
+      break;
+    case ReplyPiece::Kind::kReasoning:
+      generated.reasoning += piece.text;
+      break;
+    case ReplyPiece::Kind::kCallStart:
+      if (in_call) generated.calls.pop_back();
+      generated.calls.emplace_back(piece.text, "");
+      in_call = true;
+      break;
+    case ReplyPiece::Kind::kCallArguments:
+      generated.calls.back().second += piece.text;
+      break;
+    case ReplyPiece::Kind::kCallEnd:
+      in_call = false;
+      break;
+  }
+}
 
 ReplyStream::ReplyStream(Parts parts)
     : parts_(std::move(parts)),
@@ -168,6 +194,7 @@ void ReplyStream::Tell(std::size_t prompt, Delta& delta, std::string& events) {
   const std::size_t index = prompt * choices + static_cast<std::size_t>(delta.choice);
   Choice& choice = choices_[index];
   const ReplyAddition addition = AdditionOf(choice, delta);
+  NoteGenerated(choice, delta, addition);
   if (OnlyReasoning(addition.pieces)) {
     reasoning_tokens_ += static_cast<std::int64_t>(delta.samples.size());
   }
@@ -181,6 +208,16 @@ void ReplyStream::Tell(std::size_t prompt, Delta& delta, std::string& events) {
   parts_.record.finish_reasons.push_back(*delta.finished);
   events += parts_.writer->EndChoice(static_cast<int>(index),
                                      {.reason = *delta.finished, .stop_string = delta.stop_string});
+}
+
+// What the client may send back: not a text that a stop string cut out of what was generated.
+void ReplyStream::NoteGenerated(Choice& choice, const Delta& delta, const ReplyAddition& addition) {
+  if (!parts_.keep_reply) return;
+  for (const ReplyPiece& piece : addition.pieces) choice.Note(piece);
+  for (const Sample& sample : delta.samples) choice.generated.tokens.push_back(sample.token);
+  const bool whole = delta.finished == FinishReason::kStop && delta.stop_string.empty();
+  if (choice.in_call || (!whole && delta.finished != FinishReason::kLength)) return;
+  parts_.keep_reply(std::move(choice.generated));
 }
 
 ReplyTotals ReplyStream::Totals() const {

@@ -14,6 +14,7 @@
 #include "api/reply_parser/reply_parser.h"
 #include "api/reply_writer.h"
 #include "http/http_message.h"
+#include "server/reply_splicer.h"
 #include "server/served_model.h"
 
 namespace folio {
@@ -54,8 +55,10 @@ class ReplyStream final : public HttpStream {
     ReplyObserver observer;
     ReplyRecord record;
     std::shared_ptr<void> place;  // held while the request runs
-    // Called with the document once it is whole, streamed or not; may change it no more.
+    // Called with the document once it is whole, streamed or not.
     std::function<void(const Json& document)> keep;
+    // Called with each choice of a conversation that ended by itself or by its length.
+    std::function<void(GeneratedReply reply)> keep_reply;
   };
   explicit ReplyStream(Parts parts);
   ~ReplyStream() override;
@@ -70,6 +73,7 @@ class ReplyStream final : public HttpStream {
   // Takes what the prompt's stream has. True once it has ended.
   bool TakeDeltas(std::size_t prompt, std::string& events);
   void Tell(std::size_t prompt, Delta& delta, std::string& events);
+  void NoteGenerated(Choice& choice, const Delta& delta, const ReplyAddition& addition);
   ReplyAddition AdditionOf(Choice& choice, const Delta& delta);
   void End(HttpPart& part);
   void Fail(const ApiError& error, HttpPart& part);

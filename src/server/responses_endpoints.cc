@@ -28,14 +28,18 @@ HttpReply Responses(ApiContext& context, ApiCall& call) {
   auto request = Read(context, call);
   if (!request) return ErrorReply(call, request.error());
   auto writer = std::make_unique<ResponsesWriter>(*request);
-  std::function<void(const Json& document)> keep;
+  AnswerOptions options;
+  if (!request->comparison_response_id.empty()) {
+    options.question = {.form = DiagnosticsQuestion::Form::kOpenAi,
+                        .earlier_id = request->comparison_response_id};
+  }
   if (request->store) {
-    keep = [&store = context.responses, owner = call.caller.salt,
-            items = std::move(request->items)](const Json& document) {
+    options.keep = [&store = context.responses, owner = call.caller.salt,
+                    items = std::move(request->items)](const Json& document) {
       store.Put(owner, document, items);
     };
   }
-  return Answer(context, call, std::move(request->api), std::move(writer), std::move(keep));
+  return Answer(context, call, std::move(request->api), std::move(writer), std::move(options));
 }
 
 HttpReply InputTokens(ApiContext& context, ApiCall& call) {

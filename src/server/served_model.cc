@@ -22,6 +22,10 @@ int ServedModel::block_size() const {
   return static_cast<int>(engine_->model().options().block_size);
 }
 
+const std::vector<std::int32_t>& ServedModel::end_tokens() const {
+  return engine_->model().tokenizer().end_tokens();
+}
+
 std::string_view ServedModel::TokenBytes(std::int32_t token) const {
   return engine_->model().tokenizer().TokenBytes(token);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/reply_parser/reply_parser.h"
 #include "folio/engine.h"
@@ -27,6 +28,7 @@ class ServedModel {
   // The template has no place for tools: they are described in the system message instead.
   bool needs_tool_block() const { return needs_tool_block_; }
   int block_size() const;
+  const std::vector<std::int32_t>& end_tokens() const;
   // The bytes that a token stands for; of a control token its spelling is TokenPiece.
   std::string_view TokenBytes(std::int32_t token) const;
   std::string_view TokenPiece(std::int32_t token) const;

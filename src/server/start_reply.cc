@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "server/miss_explanation.h"
 #include "server/rendered_request.h"
 #include "server/wall_clock.h"
 
@@ -60,7 +61,7 @@ std::string Printable(const std::string& label) {
 
 std::expected<std::vector<Stream>, ApiError> SubmitAll(const ReplyJob& job,
                                                        RenderedRequest& rendered,
-                                                       SessionTable& sessions) {
+                                                       ConversationMemory& memory) {
   std::vector<Stream> streams;
   const std::uint64_t seed = job.request.seed ? *job.request.seed : RandomSeed();
   for (Engine::Prompt& prompt : rendered.prompts) {
@@ -73,7 +74,7 @@ std::expected<std::vector<Stream>, ApiError> SubmitAll(const ReplyJob& job,
     request.tell_arrival = true;
     SetRetention(job.request, rendered.mark_tokens, request);
     SetSessionRetention(job.request, static_cast<std::int64_t>(request.prompt.size()), job.salt,
-                        sessions, request);
+                        memory.sessions, request);
     auto stream = job.model->engine().Submit(std::move(request));
     if (!stream) return std::unexpected(SubmitError(stream.error(), rendered, *job.model));
     streams.push_back(*std::move(stream));
@@ -81,25 +82,88 @@ std::expected<std::vector<Stream>, ApiError> SubmitAll(const ReplyJob& job,
   return streams;
 }
 
+// Replaces replies of earlier turns by the tokens that they were generated as.
+PromptEdit EditOf(const ReplyJob& job, ConversationMemory& memory) {
+  if (!memory.splices || !job.request.prompts.empty()) return {};
+  return [&job, &memory](Engine::Prompt& prompt) {
+    const ServedModel& model = *job.model;
+    return memory.splicer.Splice(
+        job.salt, model.id(), job.request.messages,
+        {.end_tokens = model.end_tokens(),
+         .bytes = [&model](std::int32_t token) { return model.TokenBytes(token); }},
+        prompt);
+  };
+}
+
+std::function<void(GeneratedReply reply)> KeeperOf(const ReplyJob& job, ConversationMemory& memory,
+                                                   const Engine::Prompt& prompt) {
+  if (!memory.splices || !job.request.prompts.empty()) return {};
+  ReplyPlace place{.owner = job.salt,
+                   .model = job.model->id(),
+                   .messages = job.request.messages.size(),
+                   .prompt_tokens = static_cast<std::int64_t>(prompt.tokens.size()),
+                   .prompt = DigestOfTokens(prompt.tokens)};
+  return [&splicer = memory.splicer, place = std::move(place)](GeneratedReply reply) {
+    splicer.Keep(place, std::move(reply));
+  };
+}
+
+ArchivedPrompt ArchivedOf(const ReplyJob& job, const RenderedRequest& rendered) {
+  const Engine::Prompt& prompt = rendered.prompts.front();
+  return {.id = job.id,
+          .owner = job.salt,
+          .model = job.model->id(),
+          .tokens = prompt.tokens,
+          .parts = prompt.parts,
+          .spliced = rendered.spliced};
+}
+
+// The dialect's answer to why the cache missed; null if nobody asked.
+Json DiagnosticsOf(const ReplyJob& job, const ArchivedPrompt& prompt, std::int64_t cached_tokens,
+                   const ConversationMemory& memory) {
+  if (!job.question) return {};
+  const auto earlier = memory.archive.Find(job.salt, job.question->earlier_id);
+  const ArchivedPrompt* const compared = earlier ? earlier->prompt.get() : nullptr;
+  return job.question->form == DiagnosticsQuestion::Form::kAnthropic
+             ? AnthropicDiagnostics(compared, prompt)
+             : OpenAiDiagnostics(compared, prompt, cached_tokens);
+}
+
+// Tells the archive, too, what became of the request.
+ReplyObserver Reporting(ReplyObserver observer, PromptArchive& archive) {
+  return [observer = std::move(observer), &archive](const ReplyRecord& record) {
+    if (!record.failed && !record.cancelled) archive.SetReport(record.id, record.cache);
+    if (observer) observer(record);
+  };
+}
+
 }  // namespace
 
-std::string CacheField(const MissReport& report) {
+std::string CacheField(const MissReport& report, std::size_t spliced) {
   std::string field = "cached=" + std::to_string(report.cached_tokens) +
                       ", prompt=" + std::to_string(report.prompt_tokens) +
                       ", reason=" + std::string(MissCauseName(report.cause));
+  if (spliced > 0) field += ", spliced=" + std::to_string(spliced);
   if (report.position < 0) return field;
   return field + ", token=" + std::to_string(report.position) + ", at=\"" +
          Printable(report.part_here) + "\"+" + std::to_string(report.offset_in_part);
 }
 
 std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
-                                                                SessionTable& sessions) {
-  auto rendered = RenderRequest(*job.model, job.request);
+                                                                ConversationMemory& memory) {
+  auto rendered = RenderRequest(*job.model, job.request, EditOf(job, memory));
   if (!rendered) return std::unexpected(rendered.error());
-  auto streams = SubmitAll(job, *rendered, sessions);
+  ArchivedPrompt archived = ArchivedOf(job, *rendered);
+  auto keep_reply = KeeperOf(job, memory, rendered->prompts.front());
+  auto streams = SubmitAll(job, *rendered, memory);
   if (!streams) return std::unexpected(streams.error());
+  archived.engine_id = streams->front().id();
   const auto arrival = streams->front().Arrival(kArrivalWait);
-  if (arrival) job.fields.emplace_back("x-folio-cache", CacheField(*arrival));
+  const std::int64_t cached = arrival ? arrival->cached_tokens : 0;
+  if (arrival) job.fields.emplace_back("x-folio-cache", CacheField(*arrival, rendered->spliced));
+  Json diagnostics = DiagnosticsOf(job, archived, cached, memory);
+  memory.archive.Add(std::move(archived));
+  if (arrival) memory.archive.SetReport(job.id, *arrival);
   ReplyStream::Parts parts{.model = job.model,
                            .request = std::move(job.request),
                            .streams = *std::move(streams),
@@ -108,16 +172,18 @@ std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
                                      .model = job.model->id(),
                                      .created = SecondsSince1970(),
                                      .prompt_tokens = rendered->prompt_tokens,
-                                     .cached_tokens = arrival ? arrival->cached_tokens : 0},
+                                     .cached_tokens = cached,
+                                     .diagnostics = std::move(diagnostics)},
                            .fields = std::move(job.fields),
                            .mark_tokens = std::move(rendered->mark_tokens),
                            .syntax = job.model->syntax(),
                            .parsing = {.in_reasoning = rendered->in_reasoning,
                                        .marks_are_controls = job.model->marks_are_controls()},
                            .error_response = std::move(job.error_response),
-                           .observer = std::move(job.observer),
+                           .observer = Reporting(std::move(job.observer), memory.archive),
                            .place = std::move(job.place),
-                           .keep = std::move(job.keep)};
+                           .keep = std::move(job.keep),
+                           .keep_reply = std::move(keep_reply)};
   parts.record.id = job.id;
   parts.record.endpoint = job.endpoint;
   parts.record.key = job.key;

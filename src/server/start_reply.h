@@ -5,17 +5,35 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api/api_error.h"
 #include "api/api_request.h"
 #include "api/reply_writer.h"
 #include "http/http_message.h"
+#include "server/prompt_archive.h"
+#include "server/reply_splicer.h"
 #include "server/reply_stream.h"
 #include "server/served_model.h"
 #include "server/session_table.h"
 
 namespace folio {
+
+// What is remembered of conversations, within bounds.
+struct ConversationMemory {
+  SessionTable sessions;
+  PromptArchive archive;
+  ReplySplicer splicer;
+  bool splices = true;
+};
+
+// Asks why the cache missed, against an earlier reply.
+struct DiagnosticsQuestion {
+  enum class Form : std::uint8_t { kAnthropic, kOpenAi };
+  Form form = Form::kAnthropic;
+  std::string earlier_id;
+};
 
 struct ReplyJob {
   std::shared_ptr<ServedModel> model;
@@ -30,16 +48,18 @@ struct ReplyJob {
   ReplyObserver observer;
   std::function<void(const Json& document)> keep;
   std::shared_ptr<void> place;
+  std::optional<DiagnosticsQuestion> question;
 };
 
 // Everything that can be refused is refused here, before a head is sent. On a worker's thread:
 // takes as long as rendering and one step of the engine.
 std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
-                                                                SessionTable& sessions);
+                                                                ConversationMemory& memory);
 
+// `spliced`: replies whose own tokens stand in the prompt.
 // "cached=8080, prompt=8123, reason=differs, at="messages[3] user"+12": what the cache had of the
 // prompt, as a header field tells it.
-std::string CacheField(const MissReport& report);
+std::string CacheField(const MissReport& report, std::size_t spliced = 0);
 
 }  // namespace folio
 
