@@ -50,6 +50,7 @@ struct ApiRequest {
   std::string session;
   // Prompts to go on with, each on its own; empty for a conversation.
   std::vector<ApiPrompt> prompts;
+  bool tells_nothing = false;  // the prompt is computed and kept, and no reply is made
   bool stream = false;
   bool stream_usage = false;          // OpenAI's stream_options.include_usage
   std::optional<std::uint64_t> seed;  // nothing: the caller of the engine chooses one

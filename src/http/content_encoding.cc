@@ -52,11 +52,11 @@ Result<std::string> Inflate(std::string_view body, int window_bits, std::string_
     if (result != Z_OK && result != Z_STREAM_END) return Broken(encoding);
     out.append(piece.data(), piece.size() - stream.avail_out);
     if (out.size() > most) return TooLong(most);
-    if (result == Z_STREAM_END) break;
+    if (result == Z_STREAM_END && stream.avail_in == 0) return out;
+    // A file of gzip is a series of members (RFC 1952, 2.2).
+    if (result == Z_STREAM_END && inflateReset(&stream) != Z_OK) return Broken(encoding);
     if (stream.avail_in == 0 && stream.avail_out > 0) return Broken(encoding);
   }
-  if (stream.avail_in != 0) return Broken(encoding);
-  return out;
 }
 
 struct ZstdFree {
@@ -70,8 +70,8 @@ Result<std::string> Unzstd(std::string_view body, std::size_t most) {
   ZSTD_inBuffer in{body.data(), body.size(), 0};
   std::string out;
   std::array<char, kPiece> piece;
-  std::size_t left = 1;
-  while (left != 0) {
+  // A series of frames (RFC 8878, 3.1): at the end of each, nothing is left to flush.
+  for (std::size_t left = 1; left != 0 || in.pos < in.size;) {
     ZSTD_outBuffer made{piece.data(), piece.size(), 0};
     left = ZSTD_decompressStream(context.get(), &made, &in);
     if (ZSTD_isError(left) != 0) return Broken("zstd");
@@ -79,7 +79,6 @@ Result<std::string> Unzstd(std::string_view body, std::size_t most) {
     if (out.size() > most) return TooLong(most);
     if (left != 0 && in.pos == in.size && made.pos < made.size) return Broken("zstd");
   }
-  if (in.pos != in.size) return Broken("zstd");
   return out;
 }
 

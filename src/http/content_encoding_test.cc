@@ -41,6 +41,8 @@ TEST(DecodeContentTest, EveryKnownEncodingIsUndone) {
   EXPECT_EQ(*DecodeContent(Deflated(text, 15), "deflate", kMost), text);
   EXPECT_EQ(*DecodeContent(Zstd(text), "zstd", kMost), text);
   EXPECT_EQ(*DecodeContent(Gzipped(""), "gzip", kMost), "");
+  EXPECT_EQ(*DecodeContent(Gzipped("one ") + Gzipped("two"), "gzip", kMost), "one two");
+  EXPECT_EQ(*DecodeContent(Zstd("one ") + Zstd("two"), "zstd", kMost), "one two");
 }
 
 TEST(DecodeContentTest, ABombEndsAtTheLimit) {

@@ -62,6 +62,16 @@ HttpRequest HeadOf(const Message& message, const std::string& peer) {
   return request;
 }
 
+// Where a body ends can't be told of any transfer encoding but the one (RFC 9112, 6.3).
+bool HasUnknownLength(const HttpRequest& head) {
+  return std::ranges::any_of(head.fields,
+                             [](const auto& field) {
+                               return field.first == "transfer-encoding" &&
+                                      Lower(field.second) != "chunked";
+                             }) ||
+         std::ranges::count(head.fields, "transfer-encoding", &HttpFields::value_type::first) > 1;
+}
+
 // Of what a header may fail with.
 int StatusOf(const Code& code) {
   if (code == http::error::header_limit) return 431;
@@ -150,6 +160,7 @@ asio::awaitable<bool> HttpConnection::Exchange() {
   head_only_ = parser.get().method() == http::verb::head;
   const HttpRequest head = HeadOf(parser.get(), peer_);
   context_->requests.fetch_add(1);
+  if (status == 0 && HasUnknownLength(head)) status = 400;
   if (status == 0 && !IsKnownEncoding(head.Field("content-encoding"))) status = 415;
   if (status > 0) {
     co_await Refuse(head, status);

@@ -208,8 +208,13 @@ TEST_F(HttpServerTest, ARequestThatCouldBeReadInTwoWaysIsRefused) {
         "Content-Length: 5 5\r\n\r\nhello", "Content-Length : 5\r\n\r\nhello",
         "Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n",
         "Transfer-Encoding: chunked\r\n\r\n3\r\nabcde\r\n0\r\n\r\n", "X: a\r\n b: c\r\nY\r\n\r\n",
-        "Content-Length: 99999999999999999999\r\n\r\n"}) {
-    EXPECT_THAT(Ask(head + fields), StartsWith("HTTP/1.1 4")) << fields;
+        "Content-Length: 99999999999999999999\r\n\r\n", "Transfer-Encoding: gzip\r\n\r\n",
+        "Transfer-Encoding: chunked, chunked\r\n\r\n", "Transfer-Encoding: gzip, chunked\r\n\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"}) {
+    // Nothing behind it is taken for another request.
+    const std::string reply = Ask(head + fields + Get("/smuggled"));
+    EXPECT_THAT(reply, StartsWith("HTTP/1.1 4")) << fields;
+    EXPECT_EQ(reply.find("/smuggled"), std::string::npos) << fields;
   }
   EXPECT_THAT(Ask("GET / HTTP/9.9\r\n\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(Ask("nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));

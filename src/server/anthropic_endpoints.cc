@@ -17,7 +17,11 @@ HttpReply Messages(ApiContext& context, ApiCall& call) {
   auto request = ParseMessages(*body, {.drop_media = context.drop_media});
   if (!request) return ErrorReply(call, request.error());
   auto writer = std::make_unique<AnthropicWriter>(request->reply);
-  if (request->reply.max_tokens == 0) request->api.request.max_tokens = 1;
+  if (request->reply.max_tokens == 0) {
+    // The engine's least is one token: it is drawn, and not told.
+    request->api.request.max_tokens = 1;
+    request->api.tells_nothing = true;
+  }
   AnswerOptions options;
   // The first message of a conversation has none before it: there is nothing to compare.
   if (request->wants_diagnostics && !request->previous_message_id.empty()) {

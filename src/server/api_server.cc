@@ -33,21 +33,38 @@ std::string NewId() {
 
 const Route* FindRoute(const HttpRequest& request) {
   const auto routes = Routes();
-  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
   const auto found = std::ranges::find_if(routes, [&](const Route& route) {
     return route.method == method && MatchesPath(route.path, request.path);
   });
   return found == routes.end() ? nullptr : &*found;
 }
 
-ApiError NoRoute(const HttpRequest& request) {
-  const bool known = std::ranges::any_of(
-      Routes(), [&](const Route& route) { return MatchesPath(route.path, request.path); });
-  if (known) {
-    return {.kind = ApiError::Kind::kMethodNotAllowed,
-            .message = request.method + " is not what " + request.path + " takes"};
+// What the path takes: "GET, HEAD"; empty if nothing is there.
+std::string AllowedAt(std::string_view path) {
+  std::string allowed;
+  for (const Route& route : Routes()) {
+    if (!MatchesPath(route.path, path)) continue;
+    if (!allowed.empty()) allowed += ", ";
+    allowed += route.method;
+    if (route.method == "GET") allowed += ", HEAD";
   }
-  return {.kind = ApiError::Kind::kNotFound, .message = "nothing is at " + request.path};
+  return allowed;
+}
+
+HttpResponse NoRoute(const HttpRequest& request, Dialect dialect) {
+  const std::string allowed = AllowedAt(request.path);
+  if (allowed.empty()) {
+    return ErrorReply(
+        dialect, NewId(),
+        {.kind = ApiError::Kind::kNotFound, .message = "nothing is at " + request.path});
+  }
+  HttpResponse response =
+      ErrorReply(dialect, NewId(),
+                 {.kind = ApiError::Kind::kMethodNotAllowed,
+                  .message = request.path + " takes " + allowed + ", not " + request.method});
+  response.head.fields.emplace_back("Allow", allowed);
+  return response;
 }
 
 ApiError::Kind KindOf(int status) {
@@ -111,7 +128,7 @@ std::optional<HttpResponse> ApiServer::Refuse(const HttpRequest& head) {
     return WithCors(ErrorReply(dialect, NewId(), error));
   };
   const Route* route = FindRoute(head);
-  if (route == nullptr) return refuse(NoRoute(head));
+  if (route == nullptr) return WithCors(NoRoute(head, dialect));
   if (route->open) return std::nullopt;
   if (auto caller = context_.callers->Identify(head); !caller) return refuse(caller.error());
   if (draining_) {
@@ -124,7 +141,7 @@ HttpReply ApiServer::Handle(HttpRequest request) {
   ApiCall call{.id = NewId(), .dialect = DialectOf(request)};
   call.request = std::move(request);
   const Route* route = FindRoute(call.request);
-  if (route == nullptr) return ErrorReply(call, NoRoute(call.request));
+  if (route == nullptr) return NoRoute(call.request, call.dialect);
   if (!route->open) {
     auto caller = context_.callers->Identify(call.request);
     if (!caller) return ErrorReply(call, caller.error());

@@ -64,10 +64,13 @@ HttpReply Detokenize(ApiContext& context, ApiCall& call) {
   std::string text;
   for (std::size_t i = 0; list != nullptr && i < list->size() && !refusal; ++i) {
     const Json& id = (*list)[i];
+    const std::string at = "tokens[" + std::to_string(i) + "]";
     if (!id.is_number_integer()) {
-      fields.RefuseKind("tokens[" + std::to_string(i) + "]", id, "a token id");
+      fields.RefuseKind(at, id, "a token id");
+    } else if (!(*model)->HasToken(id.is_number_unsigned() ? id.get<std::uint64_t>() : ~0ULL)) {
+      fields.Refuse(at, "is " + id.dump() + ", no token of the model's");
     } else {
-      text += (*model)->TokenBytes(static_cast<std::int32_t>(id.get<std::int64_t>()));
+      text += (*model)->TokenBytes(id.get<std::int32_t>());
     }
   }
   if (refusal) return ErrorReply(call, ApiErrorOf(*refusal));

@@ -57,6 +57,21 @@ GeneratedReply ValueOf(const Json& message) {
   return value;
 }
 
+// What of a prompt's end a rendering that goes on may write with other tokens.
+constexpr std::size_t kTailTokens = 8;
+
+Sha256Digest DigestOf(std::span<const std::int32_t> tokens) {
+  Sha256 hasher;
+  hasher.Update(std::as_bytes(tokens));
+  return hasher.Digest().value_or(Sha256Digest{});
+}
+
+std::string TextOf(const SpliceVocabulary& vocabulary, std::span<const std::int32_t> tokens) {
+  std::string text;
+  for (const std::int32_t token : tokens) text += vocabulary.bytes(token);
+  return text;
+}
+
 std::size_t BytesOf(const GeneratedReply& reply) {
   std::size_t bytes =
       512 + reply.text.size() + reply.reasoning.size() + reply.tokens.size() * sizeof(std::int32_t);
@@ -69,11 +84,10 @@ bool IsEnd(const SpliceVocabulary& vocabulary, std::int32_t token) {
 }
 
 // The stretch as rendered says all that the reply did.
-bool SaysAll(const SpliceVocabulary& vocabulary, std::span<const std::int32_t> rendered,
-             const GeneratedReply& reply) {
-  std::string text;
-  for (const std::int32_t token : rendered) text += vocabulary.bytes(token);
-  const auto says = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+bool SaysAll(std::string_view rendered, const GeneratedReply& reply) {
+  const auto says = [&](std::string_view part) {
+    return rendered.find(part) != std::string_view::npos;
+  };
   return says(Trimmed(reply.text)) && says(Trimmed(reply.reasoning)) &&
          std::ranges::all_of(reply.calls, [&](const auto& call) { return says(call.first); });
 }
@@ -92,10 +106,16 @@ void MoveParts(std::vector<PromptPart>& parts, std::int64_t begin, std::int64_t 
 
 }  // namespace
 
-Sha256Digest DigestOfTokens(std::span<const std::int32_t> tokens) {
-  Sha256 hasher;
-  hasher.Update(std::as_bytes(tokens));
-  return hasher.Digest().value_or(Sha256Digest{});
+ReplyPlace PlaceAfter(std::string owner, std::string model, std::size_t messages,
+                      std::span<const std::int32_t> prompt) {
+  const std::size_t tail = std::min(kTailTokens, prompt.size());
+  const auto before = prompt.first(prompt.size() - tail);
+  return {.owner = std::move(owner),
+          .model = std::move(model),
+          .messages = messages,
+          .digested = before.size(),
+          .digest = DigestOf(before),
+          .tail = {prompt.end() - static_cast<std::ptrdiff_t>(tail), prompt.end()}};
 }
 
 void ReplySplicer::Keep(const ReplyPlace& place, GeneratedReply reply) {
@@ -118,25 +138,31 @@ void ReplySplicer::Keep(const ReplyPlace& place, GeneratedReply reply) {
 bool ReplySplicer::SpliceOne(const Entry& entry, const SpliceVocabulary& vocabulary,
                              Engine::Prompt& prompt) const {
   std::vector<std::int32_t>& tokens = prompt.tokens;
-  const std::int64_t begin = entry.place.prompt_tokens;
-  if (begin >= static_cast<std::int64_t>(tokens.size())) return false;
-  if (DigestOfTokens(std::span(tokens).first(static_cast<std::size_t>(begin))) !=
-      entry.place.prompt) {
-    return false;
-  }
-  const auto from = tokens.begin() + begin;
+  const ReplyPlace& place = entry.place;
+  if (place.digested + place.tail.size() >= tokens.size()) return false;
+  if (DigestOf(std::span(tokens).first(place.digested)) != place.digest) return false;
+  const auto tail_begin = tokens.begin() + static_cast<std::ptrdiff_t>(place.digested);
+  const auto [from, tail] =
+      std::mismatch(tail_begin, tokens.end(), place.tail.begin(), place.tail.end());
   const auto to = std::find_if(from, tokens.end(),
                                [&](std::int32_t token) { return IsEnd(vocabulary, token); });
-  std::span<const std::int32_t> generated = entry.reply.tokens;
-  if (!generated.empty() && IsEnd(vocabulary, generated.back())) {
-    generated = generated.first(generated.size() - 1);
+  if (to == tokens.end()) return false;
+  // What was in front of the reply, where it is written anew, and the reply without its end.
+  std::vector<std::int32_t> own(tail, place.tail.end());
+  const std::string begun = TextOf(vocabulary, own);
+  const std::vector<std::int32_t>& reply = entry.reply.tokens;
+  const bool ended = !reply.empty() && IsEnd(vocabulary, reply.back());
+  own.insert(own.end(), reply.begin(), reply.end() - (ended ? 1 : 0));
+  const std::string rendered = TextOf(vocabulary, std::span(from, to));
+  if (std::ranges::equal(std::span(from, to), own) || !rendered.starts_with(begun) ||
+      !SaysAll(rendered, entry.reply)) {
+    return false;
   }
-  if (to == tokens.end() || std::ranges::equal(std::span(from, to), generated)) return false;
-  if (!SaysAll(vocabulary, std::span(from, to), entry.reply)) return false;
+  const std::int64_t begin = from - tokens.begin();
   const std::int64_t end = to - tokens.begin();
   const auto after = tokens.erase(from, to);
-  tokens.insert(after, generated.begin(), generated.end());
-  MoveParts(prompt.parts, begin, end, begin + static_cast<std::int64_t>(generated.size()));
+  tokens.insert(after, own.begin(), own.end());
+  MoveParts(prompt.parts, begin, end, begin + static_cast<std::int64_t>(own.size()));
   return true;
 }
 

@@ -36,10 +36,14 @@ struct ReplyPlace {
   std::string owner;
   std::string model;
   std::size_t messages = 0;  // of the conversation before it
-  std::int64_t prompt_tokens = 0;
-  Sha256Digest prompt{};  // of its tokens
+  // The prompt: most of its tokens as a digest, and its last ones. A rendering that goes on may
+  // have joined the very last with what follows ("\n" and "\n" to "\n\n").
+  std::size_t digested = 0;
+  Sha256Digest digest{};
+  std::vector<std::int32_t> tail;
 };
-Sha256Digest DigestOfTokens(std::span<const std::int32_t> tokens);
+ReplyPlace PlaceAfter(std::string owner, std::string model, std::size_t messages,
+                      std::span<const std::int32_t> prompt);
 
 // What Splice needs of a vocabulary.
 struct SpliceVocabulary {

@@ -166,6 +166,7 @@ bool ReplyStream::TakeDeltas(std::size_t prompt, std::string& events) {
 
 ReplyAddition ReplyStream::AdditionOf(Choice& choice, const Delta& delta) {
   ReplyAddition addition;
+  if (parts_.request.tells_nothing) return addition;
   std::vector<ReplyPiece>& pieces = addition.pieces;
   const std::string_view text = delta.text;
   if (choice.parser == nullptr) {
@@ -201,6 +202,9 @@ void ReplyStream::Tell(std::size_t prompt, Delta& delta, std::string& events) {
   if (!addition.pieces.empty() || !addition.logprobs.is_null()) {
     events += parts_.writer->Add(static_cast<int>(index), addition);
   }
+  if (parts_.request.tells_nothing && delta.finished == FinishReason::kStop) {
+    delta.finished = FinishReason::kLength;
+  }
   if (!delta.finished || *delta.finished == FinishReason::kError ||
       *delta.finished == FinishReason::kCancelled) {
     return;
@@ -212,7 +216,7 @@ void ReplyStream::Tell(std::size_t prompt, Delta& delta, std::string& events) {
 
 // What the client may send back: not a text that a stop string cut out of what was generated.
 void ReplyStream::NoteGenerated(Choice& choice, const Delta& delta, const ReplyAddition& addition) {
-  if (!parts_.keep_reply) return;
+  if (!parts_.keep_reply || parts_.request.tells_nothing) return;
   for (const ReplyPiece& piece : addition.pieces) choice.Note(piece);
   for (const Sample& sample : delta.samples) choice.generated.tokens.push_back(sample.token);
   const bool whole = delta.finished == FinishReason::kStop && delta.stop_string.empty();
@@ -229,6 +233,7 @@ ReplyTotals ReplyStream::Totals() const {
     totals.generated_tokens += usage.generated_tokens;
   }
   totals.reasoning_tokens = reasoning_tokens_;
+  if (parts_.request.tells_nothing) totals.generated_tokens = 0;
   const CreatedTokens created = CreatedUpToMarks(parts_.request.marks, parts_.mark_tokens,
                                                  totals.cached_tokens, parts_.model->block_size());
   totals.created_5m_tokens = created.five_minutes;

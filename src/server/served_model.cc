@@ -26,6 +26,10 @@ const std::vector<std::int32_t>& ServedModel::end_tokens() const {
   return engine_->model().tokenizer().end_tokens();
 }
 
+bool ServedModel::HasToken(std::uint64_t id) const {
+  return id < static_cast<std::uint64_t>(engine_->model().tokenizer().vocab_size());
+}
+
 std::string_view ServedModel::TokenBytes(std::int32_t token) const {
   return engine_->model().tokenizer().TokenBytes(token);
 }

@@ -29,6 +29,7 @@ class ServedModel {
   bool needs_tool_block() const { return needs_tool_block_; }
   int block_size() const;
   const std::vector<std::int32_t>& end_tokens() const;
+  bool HasToken(std::uint64_t id) const;
   // The bytes that a token stands for; of a control token its spelling is TokenPiece.
   std::string_view TokenBytes(std::int32_t token) const;
   std::string_view TokenPiece(std::int32_t token) const;

@@ -98,11 +98,8 @@ PromptEdit EditOf(const ReplyJob& job, ConversationMemory& memory) {
 std::function<void(GeneratedReply reply)> KeeperOf(const ReplyJob& job, ConversationMemory& memory,
                                                    const Engine::Prompt& prompt) {
   if (!memory.splices || !job.request.prompts.empty()) return {};
-  ReplyPlace place{.owner = job.salt,
-                   .model = job.model->id(),
-                   .messages = job.request.messages.size(),
-                   .prompt_tokens = static_cast<std::int64_t>(prompt.tokens.size()),
-                   .prompt = DigestOfTokens(prompt.tokens)};
+  ReplyPlace place =
+      PlaceAfter(job.salt, job.model->id(), job.request.messages.size(), prompt.tokens);
   return [&splicer = memory.splicer, place = std::move(place)](GeneratedReply reply) {
     splicer.Keep(place, std::move(reply));
   };
