@@ -36,6 +36,17 @@ def test_max_tokens_ends_a_reply(claude):
     assert (reply.stop_reason, reply.usage.output_tokens) == ("max_tokens", 3)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_no_tokens_asked_for_are_none_told(claude, stream):
+    body = {"model": MODEL, "max_tokens": 0, "messages": [USER]}
+    if stream:
+        with claude.messages.stream(**body) as events:
+            reply = events.get_final_message()
+    else:
+        reply = claude.messages.create(**body)
+    assert (reply.content, reply.stop_reason, reply.usage.output_tokens) == ([], "max_tokens", 0)
+
+
 @pytest.mark.parametrize("stops, text", [(["France"], "The capital of "), (["nowhere", " is"], "The capital of France"), (["T"], "")])
 def test_stop_sequences_end_a_reply_before_them(claude, stops, text):
     reply = create(claude, stop_sequences=stops)

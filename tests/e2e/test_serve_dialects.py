@@ -218,3 +218,11 @@ def test_tokens_and_text_are_told_of_each_other(server):
         assert server.post("/tokenize", {"prompt": text}).json()["tokens"] == told["tokens"]
         assert server.post("/detokenize", {"tokens": told["tokens"]}).json()["content"] == text
     assert 2 not in server.post("/tokenize", {"content": "<|im_end|>"}).json()["tokens"]
+
+
+@pytest.mark.parametrize("ids", [[-1], [5, 49152], [2**32 + 1], [2**64 - 1], [2**70], [1.5], ["a"], [[1]]], ids=str)
+def test_ids_that_no_token_has_are_named(server, ids):
+    reply = server.post("/detokenize", {"tokens": ids})
+    assert reply.status == 400 and reply.json()["error"]["param"] == f"tokens[{len(ids) - 1}]"
+    if ids not in (["a"], [[1]]):  # prompts
+        assert server.post("/v1/completions", {"prompt": ids, "max_tokens": 1}).status == 400

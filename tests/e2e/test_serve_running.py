@@ -325,7 +325,7 @@ def test_the_end_waits_so_long_only(serve, smollm2):
 
 def test_quiet_servers_log_nothing_of_requests(serve, tiny_models):
     own = serve(tiny_models("qwen3"), "--quiet")
-    while not own.port:
+    while not own.port or own.get("/ready").status != 200:
         own.port = port_of(own.process.pid)
     assert own.post("/v1/completions", {"prompt": "Hello", "max_tokens": 1}).status == 200
     assert own.stop() == []
