@@ -21,6 +21,13 @@ ENDLESS = {"model": MODEL, "prompt": "Once upon a time", "max_tokens": 7000, "te
 SLOW = ("--max-draft-tokens", 0)
 
 
+def wait_until(holds, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 # Keys.
 
 @pytest.fixture(scope="module")
@@ -101,6 +108,7 @@ def test_keys_are_read_again(keyed):
     path.write_text(key_line("carol", "carol's key"))
     server.signal(signal.SIGHUP)
     server.wait_for_line("keys read again: 1")
+    wait_until(lambda: server.request("GET", "/v1/models", headers={"x-api-key": "carol's key"}).status == 200)
     assert len(carol.models.list().data) == 1
     with pytest.raises(openai.AuthenticationError):
         server.openai("ann's key").models.list()
@@ -111,6 +119,7 @@ def test_keys_are_read_again(keyed):
     path.write_text(before)
     server.signal(signal.SIGHUP)
     server.wait_for_line("keys read again: 2")
+    wait_until(lambda: server.request("GET", "/v1/models", headers={"x-api-key": "ann's key"}).status == 200)
     assert len(server.openai("ann's key").models.list().data) == 1
 
 
@@ -168,10 +177,7 @@ def test_a_client_that_leaves_ends_its_request_and_its_prompt_stays(server, key,
     lines = len(server.lines)
     leave(server, key)
     server.wait_for_metric("vllm:num_requests_running", 0)
-    deadline = time.monotonic() + 10
-    while not any("cancelled: " in line for line in server.lines[lines:]):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: any("cancelled: " in line for line in server.lines[lines:]))
     prompt = prompt_tokens(server, ("user", DRAGON))
     usage = server.openai(key).chat.completions.create(model=MODEL, messages=[{"role": "user", "content": DRAGON}],
                                                        max_tokens=1).usage
