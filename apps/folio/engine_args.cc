@@ -27,8 +27,10 @@ void AddEngineArgs(const Command& command, EngineArgs& args) {
   group.AddByteSize("--memory", args.memory,
                     "bytes for weights, KV cache and workspace, such as 8GiB (default: what is "
                     "free)");
-  group.AddWhole("--context", args.context, 1, kMost,
-                 "tokens of a sequence (default: the model's, at most 8192)");
+  group.AddWhole(
+      "--context", args.context, 1, kMost,
+      "tokens of a sequence (default: the model's, at most 8192; serve: all of the model's "
+      "that memory allows)");
   group.AddWhole("--block-size", args.block_size, 16, 1024,
                  "tokens of a KV block, a multiple of 16");
   group.AddText("--kv-type", args.kv_type, "bf16 (default), f16, f32 or q8_0");
@@ -42,6 +44,10 @@ void AddEngineArgs(const Command& command, EngineArgs& args) {
       "--max-draft-tokens", args.max_draft_tokens, 0, 256,
       "tokens of a step that are proposed from the text so far and verified together: the "
       "same reply, sooner where it repeats; 0 = none (default: 15)");
+  group
+      .AddText("--chat-template", args.chat_template,
+               "how conversations are written, in Jinja (default: the model's own)")
+      .Takes("FILE");
   group.AddFlag("--no-prefix-cache", args.no_prefix_cache,
                 "compute every prompt from its first token");
 }
@@ -62,6 +68,7 @@ EngineOptions EngineOptionsOf(const EngineArgs& args) {
           .block_size = static_cast<int>(args.block_size),
           .kv_type = args.kv_type,
           .numerics = args.numerics,
+          .chat_template = args.chat_template,
           .max_batch_tokens = args.max_batch_tokens,
           .max_requests = args.max_requests,
           .max_draft_tokens = args.max_draft_tokens,

@@ -25,6 +25,7 @@ struct EngineArgs {
   std::int64_t max_batch_tokens = 512;
   std::int64_t max_requests = 64;
   std::int64_t max_draft_tokens = 15;
+  std::string chat_template;
   bool no_prefix_cache = false;
 };
 

@@ -1,5 +1,6 @@
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -10,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "cpu/machine.h"
+#include "engine/loaded_model.h"
 #include "folio/commands.h"
 #include "folio/engine.h"
 #include "folio/engine_args.h"
@@ -34,6 +37,7 @@ struct ServeArgs {
   std::string cors;
   std::int64_t max_queue = 1024;
   std::int64_t drain_seconds = 30;
+  std::int64_t max_reply_tokens = 0;
   bool insecure = false;
   bool shared_cache = false;
   bool strict_models = false;
@@ -85,21 +89,36 @@ class Signals {
   sigset_t saved_{};
 };
 
-HttpServerOptions HttpOptionsOf(const ServeArgs& args) {
+// What the server keeps beside the engine, out of the one budget.
+struct ServerMemory {
+  std::uint64_t budget = 0;  // --memory, or what the machine has
+  std::uint64_t bytes = 0;   // of it for the server: half for bodies, half for what is kept
+
+  static ServerMemory Of(const ServeArgs& args) {
+    constexpr std::uint64_t kMost = std::uint64_t{192} << 20;
+    const std::uint64_t budget = args.engine.memory > 0 ? args.engine.memory : AvailableMemory();
+    return {.budget = budget, .bytes = std::min(kMost, budget / 8)};
+  }
+};
+
+HttpServerOptions HttpOptionsOf(const ServeArgs& args, const ServerMemory& memory) {
   HttpServerOptions options;
+  options.max_bodies_bytes = memory.bytes / 2;
+  options.max_body_bytes = std::min(options.max_body_bytes, options.max_bodies_bytes);
   options.host = args.host == "localhost" ? "127.0.0.1" : args.host;
   options.port = static_cast<int>(args.port);
   options.unix_socket = args.unix_socket;
   return options;
 }
 
-Result<std::shared_ptr<ServedModel>> LoadServed(const ServeArgs& args) {
+Result<std::shared_ptr<ServedModel>> LoadServed(const ServeArgs& args, const ServerMemory& memory) {
   const Result<ModelStore> store = ModelStore::FromEnvironment();
   if (!store) return std::unexpected(store.error());
   const Result<std::string> path = store->Resolve(args.engine.model);
   if (!path) return std::unexpected(path.error());
   EngineOptions options = EngineOptionsOf(args.engine);
   options.max_queue = args.max_queue;
+  options.memory = memory.budget - memory.bytes;
   auto engine = OpenEngine(*path, options);
   if (!engine) return std::unexpected(engine.error());
   const std::filesystem::path file(*path);
@@ -115,12 +134,19 @@ std::string Address(const ServeArgs& args, int port) {
 }
 
 // What the one who starts it wants to know: where it is, how long prompts may be, what it takes.
-void SayReady(const ServeArgs& args, const ServedModel& model, int port, RequestLog& log) {
+void SayReady(const ServeArgs& args, const ServerMemory& memory, const ServedModel& model, int port,
+              RequestLog& log) {
   const Snapshot now = model.engine().TakeSnapshot();
   log.Say("serving " + model.id() + " at " + Address(args, port) + ": context " +
           std::to_string(model.context()) + " tokens, " + std::to_string(now.blocks_total) +
           " KV blocks of " + std::to_string(now.block_size) + ", at most " +
-          HumanBytes(now.memory.total_bytes) + " of memory");
+          HumanBytes(now.memory.total_bytes + memory.bytes) + " of memory, " +
+          HumanBytes(memory.bytes) + " of it for requests and what is kept of them");
+  const auto& chat_template = model.engine().model().chat_template();
+  if (!chat_template) {
+    log.Say("no chat template, so that only /v1/completions works (--chat-template FILE): " +
+            chat_template.error().Message());
+  }
 }
 
 void ReloadKeys(const ServeArgs& args, Callers& callers, RequestLog& log) {
@@ -141,11 +167,14 @@ Status Serve(const ServeArgs& args) {
   ModelHost models(args.strict_models);
   Callers callers(*std::move(keys), args.shared_cache);
   ServerMetrics metrics;
+  const ServerMemory memory = ServerMemory::Of(args);
   std::atomic<HttpServer*> listening = nullptr;
   ApiServer api(models, callers, metrics,
-                {.cors_origin = args.cors,
+                {.store_bytes = memory.bytes / 2,
+                 .cors_origin = args.cors,
                  .splices = !args.no_splice,
                  .tidies = !args.no_hygiene,
+                 .max_reply_tokens = args.max_reply_tokens,
                  .drop_media = args.drop_media,
                  .observer =
                      [&](const ReplyRecord& record) {
@@ -157,14 +186,14 @@ Status Serve(const ServeArgs& args) {
                        const HttpServer* http = listening;
                        return http == nullptr ? HttpServerCounts{} : http->counts();
                      }});
-  const auto started = HttpServer::Start(HttpOptionsOf(args), api);
+  const auto started = HttpServer::Start(HttpOptionsOf(args, memory), api);
   if (!started) return std::unexpected(started.error());
   HttpServer* const http = started->get();
   listening = http;
-  auto model = LoadServed(args);
+  auto model = LoadServed(args, memory);
   if (!model) return std::unexpected(model.error());
   models.Add(*model);
-  SayReady(args, **model, http->port(), log);
+  SayReady(args, memory, **model, http->port(), log);
   int signal = signals.Wait();
   for (; signal == SIGHUP; signal = signals.Wait()) ReloadKeys(args, callers, log);
   signals.Release();
@@ -199,6 +228,8 @@ void AddServe(const Command& folio) {
   server.AddText("--cors", args->cors, "origin whose pages may call, or *").Takes("ORIGIN");
   server.AddWhole("--max-queue", args->max_queue, 1, 1 << 20,
                   "requests that wait; more are told to try again (default: 1024)");
+  server.AddWhole("--max-reply-tokens", args->max_reply_tokens, 0, 1 << 30,
+                  "tokens of a reply whose request names no limit; 0 = what the context leaves");
   server.AddWhole("--drain-seconds", args->drain_seconds, 0, 3600,
                   "how long replies may go on after SIGTERM (default: 30)");
   server.AddFlag("--no-splice", args->no_splice,

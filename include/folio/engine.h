@@ -37,6 +37,7 @@ struct EngineOptions {
   int block_size = 16;       // tokens of a KV block, a multiple of 16
   std::string kv_type = "bf16";         // bf16, f16, f32, q8_0
   std::string numerics = "auto";        // auto, int8, int16
+  std::string chat_template;            // path of a Jinja file; empty: the model's own template
   std::int64_t max_batch_tokens = 512;  // rows of one step: longer prompts are computed in chunks
   std::int64_t max_requests = 64;       // choices that run together; others wait
   // KV blocks: 0 = all that the budget leaves; else those of so many requests of the whole context,

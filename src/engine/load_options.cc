@@ -52,6 +52,7 @@ Result<LoadOptions> LoadOptionsOf(const EngineOptions& options) {
                      .max_drafters = options.max_draft_tokens > 0 ? options.max_requests : 0,
                      .pool = options.contexts > 0 ? PoolSize::kContexts : PoolSize::kBudget,
                      .pool_contexts = options.contexts,
+                     .chat_template = options.chat_template,
                      .prefix_cache = options.prefix_cache,
                      .trace_events = options.trace_events,
                      .prompt_log_bytes = options.prompt_log_bytes};

@@ -206,7 +206,12 @@ Status LoadedModel::LoadText() {
                           " rows");
   }
   tokenizer_.emplace(*std::move(tokenizer));
-  chat_template_.emplace(ChatTemplate::FromModel(file_, *tokenizer_));
+  if (options_.chat_template.empty()) {
+    chat_template_.emplace(ChatTemplate::FromModel(file_, *tokenizer_));
+    return {};
+  }
+  chat_template_.emplace(ChatTemplate::FromFile(options_.chat_template, *tokenizer_));
+  if (!*chat_template_) return std::unexpected(chat_template_->error());
   return {};
 }
 

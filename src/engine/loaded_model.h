@@ -46,6 +46,7 @@ struct LoadOptions {
   std::int64_t pool_contexts = 1;  // of PoolSize::kContexts
   std::int64_t num_blocks = 0;     // of PoolSize::kGiven
   std::int64_t expert_slots = 0;   // experts in memory at a time, for tests; 0 = as memory allows
+  std::string chat_template;       // path of a Jinja file; empty: the model's own template
   bool prefix_cache = true;
   std::size_t trace_events = 0;           // latest events kept
   std::uint64_t prompt_log_bytes = 0;     // kept of recent prompts, to explain misses

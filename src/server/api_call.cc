@@ -72,6 +72,9 @@ HttpReply Answer(ApiContext& context, ApiCall& call, ApiRequest request,
   auto place = context.callers->TakePlace(call.caller);
   if (!place) return refuse(place.error());
   if (context.hygiene) TidyPrefix(request, *context.hygiene);
+  if (request.request.max_tokens < 0 && context.max_reply_tokens > 0) {
+    request.request.max_tokens = context.max_reply_tokens;
+  }
   if (request.session.empty()) request.session = SessionOf(call.request);
   HttpFields fields = IdFields(call.dialect, call.id);
   fields.insert(fields.end(), context.fields.begin(), context.fields.end());

@@ -2,6 +2,7 @@
 #ifndef FOLIO_SERVER_API_CALL_H_
 #define FOLIO_SERVER_API_CALL_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,10 @@ enum class Dialect { kOpenAi, kAnthropic };
 
 // What all calls share.
 struct ApiContext {
+  // `store_bytes`: of all that is kept of requests and replies.
+  explicit ApiContext(std::size_t store_bytes)
+      : memory(store_bytes / 2), responses({.bytes = store_bytes / 2}) {}
+
   ModelHost* models = nullptr;
   Callers* callers = nullptr;
   ServerMetrics* metrics = nullptr;
@@ -32,6 +37,7 @@ struct ApiContext {
   HttpFields fields;  // of every reply's head
   ConversationMemory memory;
   ResponseStore responses;
+  std::int64_t max_reply_tokens = 0;  // where a request names no limit; 0: what the context leaves
   bool drop_media = false;  // images and files become a note to the model, instead of an error
   std::optional<PrefixHygiene> hygiene = PrefixHygiene{};  // nothing: prompts are left as they are
 };

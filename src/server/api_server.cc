@@ -95,7 +95,7 @@ bool AsksForWebSocket(const HttpRequest& head) {
 
 ApiServer::ApiServer(ModelHost& models, Callers& callers, ServerMetrics& metrics,
                      ApiServerOptions options)
-    : options_(std::move(options)) {
+    : context_(options.store_bytes), options_(std::move(options)) {
   context_.models = &models;
   context_.callers = &callers;
   context_.metrics = &metrics;
@@ -103,6 +103,7 @@ ApiServer::ApiServer(ModelHost& models, Callers& callers, ServerMetrics& metrics
   context_.http_counts = options_.http_counts;
   context_.memory.splices = options_.splices;
   context_.drop_media = options_.drop_media;
+  context_.max_reply_tokens = options_.max_reply_tokens;
   if (!options_.tidies) context_.hygiene = std::nullopt;
   if (options_.cors_origin.empty()) return;
   context_.fields = {{"Access-Control-Allow-Origin", options_.cors_origin},

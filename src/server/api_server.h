@@ -3,6 +3,8 @@
 #define FOLIO_SERVER_API_SERVER_H_
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,9 +21,12 @@
 namespace folio {
 
 struct ApiServerOptions {
+  std::size_t store_bytes = std::size_t{96} << 20;  // of all that is kept of requests and replies
   std::string cors_origin;  // that browsers may call from: "*", an origin; empty: none
   bool splices = true;      // replies that come back take their own tokens' place
   bool tidies = true;       // what clients put in front of prompts and change is tidied
+  // Of replies whose request names no limit; 0: what the context leaves.
+  std::int64_t max_reply_tokens = 0;
   bool drop_media = false;  // images and files become a note to the model, instead of an error
   ReplyObserver observer;   // told what became of each request
   std::function<HttpServerCounts()> http_counts;  // for the metrics

@@ -31,8 +31,7 @@ struct ArchivedPrompt {
 // Thread safe. Holds at most so many bytes; the oldest prompts go first.
 class PromptArchive {
  public:
-  explicit PromptArchive(std::size_t most_bytes = std::size_t{32} << 20)
-      : most_bytes_(most_bytes) {}
+  explicit PromptArchive(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   // One that is larger than all may be is not kept.
   void Add(ArchivedPrompt prompt);

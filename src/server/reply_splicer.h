@@ -54,7 +54,7 @@ struct SpliceVocabulary {
 // Thread safe. Holds at most so many bytes; the oldest replies go first.
 class ReplySplicer {
  public:
-  explicit ReplySplicer(std::size_t most_bytes = std::size_t{16} << 20) : most_bytes_(most_bytes) {}
+  explicit ReplySplicer(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   void Keep(const ReplyPlace& place, GeneratedReply reply);
   // Puts the tokens of replies that are kept into a rendered conversation, with its parts moved.

@@ -2,6 +2,7 @@
 #ifndef FOLIO_SERVER_START_REPLY_H_
 #define FOLIO_SERVER_START_REPLY_H_
 
+#include <cstddef>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -22,6 +23,9 @@ namespace folio {
 
 // What is remembered of conversations, within bounds.
 struct ConversationMemory {
+  // `bytes`: of prompts and replies together.
+  explicit ConversationMemory(std::size_t bytes) : archive(bytes / 3 * 2), splicer(bytes / 3) {}
+
   SessionTable sessions;
   PromptArchive archive;
   ReplySplicer splicer;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <span>
 #include <string>
 #include <utility>
@@ -165,6 +166,15 @@ Result<ChatTemplate> ChatTemplate::FromModel(const ModelFile& file, const Tokeni
   auto source = file.GetString(kKey);
   if (!source) return std::unexpected(source.error());
   return FromSource(*source, file.path() + ": " + std::string(kKey), tokenizer);
+}
+
+Result<ChatTemplate> ChatTemplate::FromFile(const std::string& path, const Tokenizer& tokenizer) {
+  std::ifstream file(path, std::ios::binary);
+  std::string source(kMostTemplateBytes + 1, '\0');
+  file.read(source.data(), static_cast<std::streamsize>(source.size()));
+  if (file.bad() || (file.fail() && !file.eof())) return InputError(path, "", "can't be read");
+  source.resize(static_cast<std::size_t>(file.gcount()));
+  return FromSource(source, path, tokenizer);
 }
 
 Result<ChatTemplate> ChatTemplate::FromSource(std::string_view source, const std::string& name,

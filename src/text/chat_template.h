@@ -29,6 +29,7 @@ class ChatTemplate {
  public:
   // The template of the model file; an error if it has none or if it fails its trial.
   static Result<ChatTemplate> FromModel(const ModelFile& file, const Tokenizer& tokenizer);
+  static Result<ChatTemplate> FromFile(const std::string& path, const Tokenizer& tokenizer);
   static Result<ChatTemplate> FromSource(std::string_view source, const std::string& name,
                                          const Tokenizer& tokenizer);
   ~ChatTemplate();
