@@ -131,8 +131,8 @@ Json CompletionLogprobs(const Reply& reply, const TokenBytes& bytes) {
   for (const Sample& sample : ShownSamples(reply, bytes)) {
     const std::string_view piece = bytes(sample.token);
     AddEntry(lists, sample, bytes, offset);
-    const bool space_dropped = lists["tokens"].size() == 1 && piece.starts_with(' ') &&
-                               !reply.text.starts_with(' ');
+    const bool space_dropped =
+        lists["tokens"].size() == 1 && piece.starts_with(' ') && !reply.text.starts_with(' ');
     offset += CountCharacters(piece) - (space_dropped ? 1 : 0);
   }
   return lists;

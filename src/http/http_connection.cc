@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cerrno>
 #include <exception>
+#include <new>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -30,7 +31,6 @@ namespace folio {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 using Code = boost::system::error_code;
@@ -107,7 +107,7 @@ std::string_view WhyOf(int status) {
 }  // namespace
 
 struct HttpConnection::Waiter {
-  explicit Waiter(asio::any_io_executor executor) : timer(std::move(executor)) {}
+  explicit Waiter(const asio::any_io_executor& executor) : timer(executor) {}
   asio::steady_timer timer;
   std::atomic<bool> news{false};
   bool gone = false;
@@ -139,8 +139,8 @@ asio::awaitable<void> HttpConnection::Run() {
     Code ignored;
     stream_.socket().shutdown(Socket::shutdown_send, ignored);
     if (unread_) co_await Linger();
-  } catch (const std::exception&) {
-    // No memory: this connection ends, the others go on.
+  } catch (const std::bad_alloc&) {
+    context_->lost.fetch_add(1);  // this connection ends, the others go on
   }
   Close();
 }

@@ -191,7 +191,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOptions& o
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 
-HttpServer::~HttpServer() {
+// Posting needs memory and may throw where there is none; the process then has to end.
+HttpServer::~HttpServer() {  // NOLINT(bugprone-exception-escape)
   Drain(std::chrono::steady_clock::now());
   impl_->io.stop();
   impl_->network.join();
