@@ -17,10 +17,9 @@ void Require(bool holds) {
   if (!holds) std::abort();
 }
 
-void CheckMessages(const std::string& messages) {
-  const auto list = folio::ParseJson(messages, {.bytes = messages.size()});
-  Require(list && list->is_array() && !list->empty());
-  for (const folio::Json& message : *list) {
+void CheckMessages(const folio::Json& messages) {
+  Require(messages.is_array() && !messages.empty());
+  for (const folio::Json& message : messages) {
     Require(message["role"].is_string() && message["role"] != "developer");
     Require(message["content"].is_string());
   }
@@ -34,7 +33,7 @@ void CheckRequest(const folio::Result<folio::ApiRequest>& request) {
     return;
   }
   Require(request->messages.empty() != request->prompts.empty());
-  if (!request->messages.empty()) CheckMessages(request->messages);
+  if (!request->messages.is_null()) CheckMessages(request->messages);
   const folio::SamplingParams& sampling = request->request.sampling;
   Require(sampling.temperature >= 0 && sampling.temperature <= 100);
   Require(sampling.top_p > 0 && sampling.top_p <= 1 && sampling.top_k >= 0);
