@@ -186,6 +186,9 @@ Status RunChat(const ChatArgs& args) {
   if (const auto& chat_template = (*engine)->model().chat_template(); !chat_template) {
     return std::unexpected(chat_template.error());
   }
+  if (const Status checked = CheckGrammarFile(args.sampling, *request, **engine); !checked) {
+    return checked;
+  }
   return Chat(**engine, args, *request).Run();
 }
 

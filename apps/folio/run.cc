@@ -230,6 +230,9 @@ Status RunRun(RunArgs& args) {
   options.prompt_log_bytes = std::uint64_t{1} << 20;
   const auto engine = OpenEngine(args.engine.model, options);
   if (!engine) return std::unexpected(engine.error());
+  if (const Status checked = CheckGrammarFile(args.sampling, *request, **engine); !checked) {
+    return checked;
+  }
   if (args.show_experts && (*engine)->model().config().router.experts == 0) {
     return UsageError("run", "--show-experts",
                       "this model has no experts (its architecture is " +

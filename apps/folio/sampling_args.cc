@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "folio/input.h"
 #include "folio/options.h"
 #include "sampling/sampler.h"
 
@@ -9,6 +10,19 @@ namespace folio {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+Result<ReplyGrammar> ReadGrammar(const SamplingArgs& args) {
+  if (!args.json_schema.empty() && !args.grammar.empty()) {
+    return UsageError("--grammar", "", "excludes --json-schema: a reply keeps to one of them");
+  }
+  ReplyGrammar grammar;
+  if (args.json_schema.empty() && args.grammar.empty()) return grammar;
+  grammar.kind = args.grammar.empty() ? ReplyGrammar::Kind::kJsonSchema : ReplyGrammar::Kind::kLark;
+  Result<std::string> text = ReadTextFile(args.grammar.empty() ? args.json_schema : args.grammar);
+  if (!text) return std::unexpected(text.error());
+  grammar.text = *std::move(text);
+  return grammar;
+}
 
 }  // namespace
 
@@ -32,8 +46,17 @@ void AddSamplingArgs(const Command& command, SamplingArgs& args) {
                 "subtract from the logits of tokens seen before (default: 0)");
   group.AddReal("--frequency-penalty", args.frequency_penalty,
                 "subtract for each time a token was seen (default: 0)");
+  group
+      .AddText("--json-schema", args.json_schema,
+               "the reply is JSON that fits the schema in this file")
+      .Takes("FILE");
+  group
+      .AddText("--grammar", args.grammar,
+               "the reply keeps to the grammar in this file, in llguidance's dialect of Lark")
+      .Takes("FILE");
   command.SetFooter(
-      "Sampling goes in this order: repeat, presence and frequency penalties; greedy if the "
+      "Sampling goes in this order: tokens that a schema or grammar forbids are left out; repeat, "
+      "presence and frequency penalties; greedy if the "
       "temperature is 0; else temperature, top-k, top-p, min-p, and a draw whose random number "
       "depends on seed and position alone.");
 }
@@ -60,7 +83,17 @@ Result<Request> RequestOf(const SamplingArgs& args, std::uint64_t default_seed) 
   }
   request.max_tokens = args.max_tokens;
   request.stop = args.stop;
+  Result<ReplyGrammar> grammar = ReadGrammar(args);
+  if (!grammar) return std::unexpected(grammar.error());
+  request.grammar = *std::move(grammar);
   return request;
+}
+
+Status CheckGrammarFile(const SamplingArgs& args, const Request& request, const Engine& engine) {
+  Status checked = engine.CheckGrammar(request.grammar);
+  if (checked || checked.error().kind != ErrorKind::kUsage) return checked;
+  return InputError(args.grammar.empty() ? args.json_schema : args.grammar, checked.error().where,
+                    checked.error().why);
 }
 
 }  // namespace folio

@@ -25,13 +25,19 @@ struct SamplingArgs {
   float presence_penalty = 0.0F;
   float frequency_penalty = 0.0F;
   std::int64_t logprobs = -1;
+  std::string json_schema;  // files
+  std::string grammar;
 };
 
 void AddSamplingArgs(const Command& command, SamplingArgs& args);
 
-// A request with these options and no prompt yet, checked; `default_seed` serves where none was
-// given.
+// A request with these options and no prompt yet, checked but for the grammar, whose file is read;
+// `default_seed` serves where none was given.
 Result<Request> RequestOf(const SamplingArgs& args, std::uint64_t default_seed);
+
+// Whether the request's grammar can be used with this engine's model; an input error names the
+// file.
+Status CheckGrammarFile(const SamplingArgs& args, const Request& request, const Engine& engine);
 
 }  // namespace folio
 

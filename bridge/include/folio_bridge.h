@@ -1,9 +1,10 @@
-/* The C ABI of the Rust bridge: Hugging Face's `tokenizers` and `minijinja`.
+/* The C ABI of the Rust bridge: Hugging Face's `tokenizers`, `minijinja` and `llguidance`.
  *
  * Ownership: a FolioBytes is borrowed for the call; the bridge copies what it keeps. A FolioBuffer
  * or FolioIds that a call filled belongs to the caller, who frees it with the matching function; a
  * buffer must be zeroed before its first use, and a call that fails fills `error` only. Handles are
- * freed with their own function and may be used from several threads at once.
+ * freed with their own function and may be used from several threads at once, but for a
+ * FolioMatcher, which one thread at a time uses.
  *
  * No call unwinds into C: a panic inside becomes an error whose text starts with "panic: ". Text is
  * UTF-8 both ways; other bytes are an error. */
@@ -148,6 +149,47 @@ typedef struct FolioParts {
 int32_t folio_template_render_parts(const FolioTemplate* compiled, const FolioRenderInput* input,
                                     const FolioRenderLimits* limits, FolioBuffer* text,
                                     FolioIds* pieces, FolioParts* parts, FolioBuffer* error);
+
+/* ---- grammars ---- */
+
+typedef struct FolioGrammarFactory FolioGrammarFactory;
+
+typedef struct FolioGrammarVocabulary {
+  const FolioBytes* tokens; /* id = index: the bytes that each stands for in text, and of control
+                             * tokens the spelling */
+  const uint8_t* control;   /* [token_count] nonzero for a control token: a grammar gets one by its
+                             * name or id alone, never as text */
+  size_t token_count;
+  const uint32_t* end_tokens; /* allowed where a reply may end; below token_count */
+  size_t end_token_count;
+} FolioGrammarVocabulary;
+
+/* What compiling needs of a vocabulary; takes up to a second for large ones. */
+FolioGrammarFactory* folio_grammar_factory_new(const FolioGrammarVocabulary* vocabulary,
+                                               FolioBuffer* error);
+void folio_grammar_factory_free(FolioGrammarFactory* factory);
+
+enum { FOLIO_GRAMMAR_JSON_SCHEMA = 1, FOLIO_GRAMMAR_LARK = 2, FOLIO_GRAMMAR_REGEX = 3 };
+
+/* Where a reply stands in its grammar. */
+typedef struct FolioMatcher FolioMatcher;
+
+/* A matcher at the grammar's beginning. The error is a phrase about the grammar: "has 70000 bytes,
+ * more than 65536". Bounded by limits on the text, in time and memory; runs on a stack of its own.
+ */
+FolioMatcher* folio_grammar_compile(const FolioGrammarFactory* factory, int32_t kind,
+                                    FolioBytes text, FolioBuffer* error);
+/* One that stands at the same place and shares nothing. */
+FolioMatcher* folio_matcher_copy(const FolioMatcher* matcher, FolioBuffer* error);
+void folio_matcher_free(FolioMatcher* matcher);
+
+/* Fills `words` with the tokens that may come next: token t is bit t % 32 of word t / 32. 0 on
+ * success, -1 on an error, after which the matcher only gives errors. */
+int32_t folio_matcher_mask(FolioMatcher* matcher, uint32_t* words, size_t word_count,
+                           FolioBuffer* error);
+/* Takes the token that came: 0, or 1 if the grammar is complete and nothing may follow, or -1 on an
+ * error as above. */
+int32_t folio_matcher_take(FolioMatcher* matcher, uint32_t token, FolioBuffer* error);
 
 #ifdef __cplusplus
 }

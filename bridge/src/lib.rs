@@ -4,9 +4,12 @@
 
 mod environment;
 mod ffi;
+mod grammar;
+mod grammar_limits;
 mod markers;
 mod names;
 mod parts;
 mod python;
+mod stack;
 mod template;
 mod tokenizer;

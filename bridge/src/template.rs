@@ -10,11 +10,12 @@ use minijinja::{Environment, Error, ErrorKind, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::environment::{make_environment, Raised, NAME};
-use crate::ffi::{fill, guarded, panic_text, slice, FolioBuffer, FolioBytes, FolioIds};
+use crate::ffi::{fill, guarded, slice, FolioBuffer, FolioBytes, FolioIds};
 use crate::markers::{collect_private_use_text, unused_marks, without_mark, Markers};
 use crate::names::{self, Part};
 use crate::parts::{Anchors, Coverage, Stretch, ANCHORS};
 use crate::python;
+use crate::stack::on_stack;
 
 /// Flat chains of operators in a source of 128 KiB overflow 8 MiB; with 64 MiB there is room.
 const STACK_BYTES: usize = 64 << 20;
@@ -59,14 +60,7 @@ pub struct FolioParts {
 }
 
 fn on_big_stack<T: Send>(body: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
-    std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, body)
-            .map_err(|e| Failure::failed(format!("no thread to render on: {e}")))?
-            .join()
-            .unwrap_or_else(|payload| Err(Failure::failed(panic_text(&*payload))))
-    })
+    on_stack(STACK_BYTES, body).unwrap_or_else(|e| Err(Failure::failed(e)))
 }
 
 struct Failure {

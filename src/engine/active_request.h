@@ -18,6 +18,7 @@ struct EngineLoop::ActiveRequest {
   std::uint64_t id = 0;
   Request request;
   std::shared_ptr<RequestSink> sink;
+  std::vector<GrammarMatcher> grammars;            // of choices, as they begin; or empty
   std::vector<std::unique_ptr<Choice>> choices;    // those that began; at first one, for the prompt
   std::vector<std::unique_ptr<Drafter>> drafters;  // of choices, made when one is first asked
   std::int64_t most_tokens = 0;

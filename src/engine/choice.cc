@@ -20,20 +20,29 @@ std::string_view FinishReasonName(FinishReason reason) {
 }
 
 Choice::Choice(const Request& request, const Tokenizer& tokenizer, int index,
-               std::int64_t most_tokens)
+               std::int64_t most_tokens, std::optional<GrammarMatcher> grammar)
     : request_(&request),
       tokenizer_(&tokenizer),
       index_(index),
       most_tokens_(most_tokens),
       sampler_(request.sampling, static_cast<std::uint32_t>(index)),
+      grammar_(std::move(grammar)),
       decoder_(tokenizer),
       matcher_(request.stop) {
   delta_.choice = index;
 }
 
+Result<Sample> Choice::DrawAllowed(std::span<const float> logits,
+                                   std::span<const std::int32_t> history, std::int64_t position) {
+  if (!grammar_) return sampler_.Draw(logits, history, position);
+  const Result<std::span<const std::uint32_t>> allowed = grammar_->Allowed();
+  if (!allowed) return std::unexpected(allowed.error());
+  return sampler_.Draw(logits, history, position, *allowed);
+}
+
 std::int32_t Choice::Draw(std::span<const float> logits, std::span<const std::int32_t> history,
                           std::int64_t position) {
-  Result<Sample> sample = sampler_.Draw(logits, history, position);
+  Result<Sample> sample = DrawAllowed(logits, history, position);
   if (!sample) {
     End(FinishReason::kError, std::move(sample.error()));
     return 0;
@@ -47,6 +56,12 @@ std::int32_t Choice::Draw(std::span<const float> logits, std::span<const std::in
     Finish(FinishReason::kStop);
     return token;
   }
+  if (grammar_) {
+    if (Status taken = grammar_->Take(token); !taken) {
+      End(FinishReason::kError, std::move(taken.error()));
+      return token;
+    }
+  }
   if (request_->tell_controls && tokenizer_->IsControl(token)) {
     EmitControl(token);
   } else {
@@ -54,6 +69,8 @@ std::int32_t Choice::Draw(std::span<const float> logits, std::span<const std::in
   }
   if (matcher_.stopped()) {
     finished_ = FinishReason::kStop;
+  } else if (grammar_ && grammar_->complete()) {
+    Finish(FinishReason::kStop);
   } else if (generated_ >= most_tokens_) {
     Finish(FinishReason::kLength);
   }

@@ -12,6 +12,7 @@
 #include "folio/engine.h"
 #include "sampling/sampler.h"
 #include "sampling/stop_matcher.h"
+#include "text/grammar.h"
 #include "text/tokenizer.h"
 
 namespace folio {
@@ -19,8 +20,9 @@ namespace folio {
 class Choice {
  public:
   // `most_tokens`: of the reply, by the request and the context together. `request` and `tokenizer`
-  // must outlive the choice.
-  Choice(const Request& request, const Tokenizer& tokenizer, int index, std::int64_t most_tokens);
+  // must outlive the choice. `grammar`: what the reply must keep to, at its beginning.
+  Choice(const Request& request, const Tokenizer& tokenizer, int index, std::int64_t most_tokens,
+         std::optional<GrammarMatcher> grammar = std::nullopt);
 
   int index() const { return index_; }
   std::int64_t generated() const { return generated_; }
@@ -28,8 +30,8 @@ class Choice {
   bool finished() const { return finished_.has_value(); }
 
   // Draws the token at `position`, which follows `history`: read where reads_history() says so. If
-  // the reply goes on, it is the next to compute; otherwise finished() is set. Bad logits end the
-  // reply with an error.
+  // the reply goes on, it is the next to compute; otherwise finished() is set. Bad logits, and
+  // a grammar that became too complex, end the reply with an error.
   std::int32_t Draw(std::span<const float> logits, std::span<const std::int32_t> history,
                     std::int64_t position);
   bool reads_history() const { return sampler_.HasPenalties(); }
@@ -43,6 +45,8 @@ class Choice {
   Reply TakeReply();
 
  private:
+  Result<Sample> DrawAllowed(std::span<const float> logits, std::span<const std::int32_t> history,
+                             std::int64_t position);
   void Emit(std::string_view text);
   void EmitControl(std::int32_t token);
   void Finish(FinishReason reason);
@@ -53,6 +57,7 @@ class Choice {
   std::int64_t most_tokens_;
   std::int64_t generated_ = 0;
   Sampler sampler_;
+  std::optional<GrammarMatcher> grammar_;
   IncrementalDecoder decoder_;
   StopMatcher matcher_;
   Reply reply_;

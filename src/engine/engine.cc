@@ -301,6 +301,8 @@ Result<Stream> Engine::Submit(Request request) {
     return std::unexpected(checked.error());
   }
   return WithoutThrowing("request", [&]() -> Result<Stream> {
+    auto grammars = impl_->loop->CompileGrammar(request);
+    if (!grammars) return std::unexpected(grammars.error());
     const std::uint64_t id = impl_->next_id.fetch_add(1);
     auto shared = std::make_shared<Stream::Shared>();
     shared->id = id;
@@ -310,14 +312,16 @@ Result<Stream> Engine::Submit(Request request) {
       if (const auto commands = weak.lock()) commands->Post([loop, id] { loop->Cancel(id); });
     };
     auto owned = std::make_shared<Request>(std::move(request));
+    auto matchers = std::make_shared<std::vector<GrammarMatcher>>(*std::move(grammars));
     if (impl_->queued.fetch_add(1) >= impl_->max_queue) {
       impl_->queued.fetch_sub(1);
       return RuntimeError("queue", "requests",
                           std::to_string(impl_->max_queue) +
                               " are waiting already, the most that may (--max-queue)");
     }
-    const bool posted = impl_->commands->PostRequest(
-        [loop, id, owned, shared] { loop->Submit(id, std::move(*owned), shared); });
+    const bool posted = impl_->commands->PostRequest([loop, id, owned, shared, matchers] {
+      loop->Submit(id, std::move(*owned), shared, std::move(*matchers));
+    });
     if (!posted) {
       impl_->queued.fetch_sub(1);
       return RuntimeError("engine", "", "is draining or ending: it takes no more requests");
@@ -345,6 +349,14 @@ std::int64_t Engine::ResetCache() {
 Result<std::vector<std::int32_t>> Engine::Tokenize(std::string_view text) const {
   return WithoutThrowing(
       "text", [&] { return impl_->model->tokenizer().EncodePrompt(text, SpecialTokens::kAsText); });
+}
+
+Status Engine::CheckGrammar(const ReplyGrammar& grammar) const {
+  if (grammar.kind == ReplyGrammar::Kind::kNone) return {};
+  return WithoutThrowing("grammar", [&]() -> Status {
+    const auto matcher = impl_->model->grammars().Compile(grammar);
+    return matcher ? Status() : std::unexpected(matcher.error());
+  });
 }
 
 Result<Engine::Prompt> Engine::RenderChat(std::string_view messages_json,

@@ -89,6 +89,9 @@ Status EngineLoop::Check(const Request& request) const {
                           std::to_string(most_choices) + " (--max-requests)");
   }
   if (Status stops = CheckStops(request.stop); !stops) return stops;
+  if (request.ignore_end_tokens && request.grammar.kind != ReplyGrammar::Kind::kNone) {
+    return UsageError("grammar", "", "excludes going on after end tokens");
+  }
   if (request.retention > CacheRetention::k24Hours) {
     return UsageError("retention", "",
                       std::to_string(static_cast<int>(request.retention)) + " is none that exists");
@@ -108,11 +111,27 @@ std::int64_t EngineLoop::LongestPrompt() const {
                                 std::min(model_->plan().context, scheduler_.LongestSequence()) - 1);
 }
 
-void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<RequestSink> sink) {
+Result<std::vector<GrammarMatcher>> EngineLoop::CompileGrammar(const Request& request) const {
+  std::vector<GrammarMatcher> matchers;
+  if (request.grammar.kind == ReplyGrammar::Kind::kNone) return matchers;
+  Result<GrammarMatcher> first = model_->grammars().Compile(request.grammar);
+  if (!first) return std::unexpected(first.error());
+  matchers.push_back(*std::move(first));
+  for (int choice = 1; choice < request.choices; ++choice) {
+    Result<GrammarMatcher> copy = matchers.front().Copy();
+    if (!copy) return std::unexpected(copy.error());
+    matchers.push_back(*std::move(copy));
+  }
+  return matchers;
+}
+
+void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<RequestSink> sink,
+                        std::vector<GrammarMatcher> grammars) {
   auto active = std::make_unique<ActiveRequest>();
   active->id = id;
   active->request = std::move(request);
   active->sink = std::move(sink);
+  active->grammars = std::move(grammars);
   active->submitted_ns = NowNs();
   const Request& wants = active->request;
   const auto prompt = static_cast<std::int64_t>(wants.prompt.size());
@@ -121,8 +140,7 @@ void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<Reque
   active->outcome.id = id;
   active->outcome.usage.prompt_tokens = prompt;
   active->outcome.choices.resize(static_cast<std::size_t>(wants.choices));
-  active->choices.push_back(
-      std::make_unique<Choice>(wants, model_->tokenizer(), 0, active->most_tokens));
+  AddChoice(*active);
 
   TokenChain chain = model_->NewChain(wants.cache_salt);
   chain.Append(wants.prompt, RowKind::kPrompt);
@@ -138,6 +156,16 @@ void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<Reque
   if (const auto added = scheduler_.Add(std::move(sequence)); !added) {
     EndRequest(kept, FinishReason::kError, added.error(), nullptr);
   }
+}
+
+// The request's next one.
+void EngineLoop::AddChoice(ActiveRequest& request) {
+  const std::size_t index = request.choices.size();
+  std::optional<GrammarMatcher> grammar;
+  if (!request.grammars.empty()) grammar = std::move(request.grammars[index]);
+  request.choices.push_back(std::make_unique<Choice>(request.request, model_->tokenizer(),
+                                                     static_cast<int>(index), request.most_tokens,
+                                                     std::move(grammar)));
 }
 
 void EngineLoop::Cancel(std::uint64_t id) {
@@ -379,8 +407,7 @@ void EngineLoop::StartReplies(ActiveRequest& request, Sequence& sequence, std::i
   ExplainMiss(request, sequence);
   for (int i = 1; i < request.request.choices; ++i) {
     scheduler_.Fork(sequence, SequenceOf(request.id, static_cast<std::size_t>(i)));
-    request.choices.push_back(
-        std::make_unique<Choice>(request.request, model_->tokenizer(), i, request.most_tokens));
+    AddChoice(request);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "folio/engine.h"
 #include "kvcache/prompt_log.h"
 #include "scheduler/scheduler.h"
+#include "text/grammar.h"
 
 namespace folio {
 
@@ -72,8 +73,14 @@ class EngineLoop {
   Status Check(const Request& request) const;
   std::int64_t LongestPrompt() const;  // so too
 
-  // Takes a request that passed Check. `id` must be new and not 0.
-  void Submit(std::uint64_t id, Request request, std::shared_ptr<RequestSink> sink);
+  // A matcher for each choice of a request that has a grammar; none of one that has none. May be
+  // called from any thread.
+  Result<std::vector<GrammarMatcher>> CompileGrammar(const Request& request) const;
+
+  // Takes a request that passed Check, with what CompileGrammar gave for it. `id` must be new and
+  // not 0.
+  void Submit(std::uint64_t id, Request request, std::shared_ptr<RequestSink> sink,
+              std::vector<GrammarMatcher> grammars = {});
   // Ends a request if it still runs or waits; its full blocks stay in the cache.
   void Cancel(std::uint64_t id);
   // Ends all of them so.
@@ -102,6 +109,7 @@ class EngineLoop {
   };
   EngineLoop(LoadedModel& model, const EngineLoopOptions& options, AlignedBuffer logits);
 
+  void AddChoice(ActiveRequest& request);
   void ProposeDrafts();
   void NoteScheduled();
   void PrepareBlocks(folio::Step& step);

@@ -206,6 +206,7 @@ Status LoadedModel::LoadText() {
                           " rows");
   }
   tokenizer_.emplace(*std::move(tokenizer));
+  grammars_.emplace(*tokenizer_);
   if (options_.chat_template.empty()) {
     chat_template_.emplace(ChatTemplate::FromModel(file_, *tokenizer_));
     return {};

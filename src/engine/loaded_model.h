@@ -27,6 +27,7 @@
 #include "model/weights.h"
 #include "quant/kv_type.h"
 #include "text/chat_template.h"
+#include "text/grammar.h"
 #include "text/tokenizer.h"
 #include "trace/trace.h"
 
@@ -69,6 +70,7 @@ class LoadedModel {
   const ModelWeights& weights() const { return *weights_; }
   ModelWeights& weights() { return *weights_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const GrammarCompiler& grammars() const { return *grammars_; }
   // The model's chat template, or the reason there is none.
   const Result<ChatTemplate>& chat_template() const { return *chat_template_; }
   const LoadOptions& options() const { return options_; }  // with every 0 resolved
@@ -106,6 +108,7 @@ class LoadedModel {
   double load_seconds_ = 0;
   std::unique_ptr<ThreadPool> pool_;
   std::optional<Tokenizer> tokenizer_;
+  std::optional<GrammarCompiler> grammars_;
   std::optional<Result<ChatTemplate>> chat_template_;
   std::unique_ptr<ModelWeights> weights_;
   Trace trace_;

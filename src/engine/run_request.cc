@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace folio {
 namespace {
@@ -20,8 +21,10 @@ Result<Outcome> RunRequest(EngineLoop& loop, std::uint64_t id, Request request) 
   if (const Status checked = loop.Check(request); !checked) {
     return std::unexpected(checked.error());
   }
+  Result<std::vector<GrammarMatcher>> grammars = loop.CompileGrammar(request);
+  if (!grammars) return std::unexpected(grammars.error());
   const auto sink = std::make_shared<OutcomeSink>();
-  loop.Submit(id, std::move(request), sink);
+  loop.Submit(id, std::move(request), sink, *std::move(grammars));
   while (!sink->outcome && loop.Step()) {
   }
   if (!sink->outcome) return RuntimeError("request", "", "did not end");

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kFirstGuess = 64;  // candidates that usually hold a top-p of 0.9
 constexpr std::size_t kGrowth = 16;
+constexpr std::size_t kTokensInWord = 32;  // of a mask
 
 Status CheckRange(const char* option, float value, float low, float high) {
   if (value >= low && value <= high) return {};  // false for NaN
@@ -80,6 +81,18 @@ Sampler::Sampler(const SamplingParams& params, std::uint32_t choice)
 bool Sampler::HasPenalties() const {
   return params_.repeat_penalty != 1.0F || params_.presence_penalty != 0.0F ||
          params_.frequency_penalty != 0.0F;
+}
+
+// A forbidden logit that is no number stays one: it is an error, whatever may be drawn.
+std::span<const float> Sampler::Mask(std::span<const float> logits,
+                                     std::span<const std::uint32_t> allowed) {
+  masked_.resize(logits.size());
+  const std::size_t known = std::min(logits.size(), allowed.size() * kTokensInWord);
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const bool may = i < known && (allowed[i / kTokensInWord] >> (i % kTokensInWord) & 1U) != 0;
+    masked_[i] = may || !(logits[i] < kInfinity) ? logits[i] : -kInfinity;
+  }
+  return masked_;
 }
 
 std::span<const float> Sampler::Penalise(std::span<const float> logits,
@@ -214,7 +227,6 @@ std::int32_t Sampler::DrawTruncated(std::span<const float> logits, float max, do
 }
 
 void Sampler::ReportLogprobs(std::span<const float> logits, Sample& sample) {
-  if (HasPenalties()) BlockMaxima(logits, maxima_);
   FindBest(logits, static_cast<std::size_t>(std::max(1, *params_.logprobs)));
   const float max = candidates_.front().logit;
   weights_.resize(logits.size());
@@ -231,9 +243,9 @@ void Sampler::ReportLogprobs(std::span<const float> logits, Sample& sample) {
 }
 
 Result<Sample> Sampler::Draw(std::span<const float> logits, std::span<const std::int32_t> history,
-                             std::int64_t position) {
-  std::span<const float> scores = logits;
-  if (HasPenalties()) scores = Penalise(logits, history);
+                             std::int64_t position, std::span<const std::uint32_t> allowed) {
+  std::span<const float> scores = allowed.empty() ? logits : Mask(logits, allowed);
+  if (HasPenalties()) scores = Penalise(scores, history);
   const Result<std::size_t> best = ScanLogits(scores);
   if (!best) return std::unexpected(best.error());
   Sample sample;
@@ -244,7 +256,10 @@ Result<Sample> Sampler::Draw(std::span<const float> logits, std::span<const std:
     const bool whole = params_.top_k == 0 && params_.top_p >= 1.0F;
     sample.token = whole ? DrawFromAll(scores, max, random) : DrawTruncated(scores, max, random);
   }
-  if (params_.logprobs) ReportLogprobs(logits, sample);
+  if (params_.logprobs) {
+    if (scores.data() != logits.data()) BlockMaxima(logits, maxima_);
+    ReportLogprobs(logits, sample);
+  }
   return sample;
 }
 

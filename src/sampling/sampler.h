@@ -1,6 +1,6 @@
 // From logits to a token. The order of the steps, each skipped when its option is neutral:
-//   repetition, then presence and frequency penalties -> (greedy if temperature is 0) ->
-//   temperature -> top-k -> top-p -> min-p -> draw.
+//   tokens that a grammar forbids are left out -> repetition, then presence and frequency penalties
+//   -> (greedy if temperature is 0) -> temperature -> top-k -> top-p -> min-p -> draw.
 // top-p keeps the smallest set of most probable tokens whose share of what top-k left is at least
 // top_p; min-p keeps those at least min_p times as probable as the best. The draw inverts the
 // cumulative distribution of what is left at a random number that is a function of (seed, choice,
@@ -28,8 +28,10 @@ class Sampler {
 
   // Draws the token that follows `history` (prompt and generated ids: the penalties' input) at
   // absolute `position`. Logits that are NaN or +infinity, or all -infinity, are a runtime error.
+  // `allowed`: token t may be drawn only if bit t % 32 of word t / 32 is set, and what is beyond it
+  // may not; empty: any token. Log-probabilities are of the model's own distribution all the same.
   Result<Sample> Draw(std::span<const float> logits, std::span<const std::int32_t> history,
-                      std::int64_t position);
+                      std::int64_t position, std::span<const std::uint32_t> allowed = {});
 
   // Whether a draw looks at the history at all.
   bool HasPenalties() const;
@@ -40,6 +42,8 @@ class Sampler {
     float logit;
   };
 
+  std::span<const float> Mask(std::span<const float> logits,
+                              std::span<const std::uint32_t> allowed);
   std::span<const float> Penalise(std::span<const float> logits,
                                   std::span<const std::int32_t> history);
   // Fills maxima_, which the two below need.
@@ -54,6 +58,7 @@ class Sampler {
   void KeepTopKAndP(std::span<const float> logits, float max);
   std::int32_t DrawFromAll(std::span<const float> logits, float max, double random);
   std::int32_t DrawTruncated(std::span<const float> logits, float max, double random);
+  // maxima_ are those of `logits`.
   void ReportLogprobs(std::span<const float> logits, Sample& sample);
 
   SamplingParams params_;
@@ -64,6 +69,7 @@ class Sampler {
   std::vector<Candidate> candidates_;
   std::vector<float> candidate_logits_;
   std::vector<float> weights_;
+  std::vector<float> masked_;
   std::vector<float> penalised_;
   std::vector<std::int32_t> counts_;
 };

@@ -147,6 +147,74 @@ TEST(SamplerTest, ZeroLogprobsStillReportTheDrawnToken) {
   EXPECT_TRUE(sample.top.empty());
 }
 
+// Bits of the tokens that `logits` has no -infinity for: such a token can't be drawn either way.
+std::vector<std::uint32_t> MaskOf(const Logits& logits) {
+  std::vector<std::uint32_t> mask((logits.size() + 31) / 32);
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] > -kInf) mask[i / 32] |= 1U << (i % 32);
+  }
+  return mask;
+}
+
+TEST(SamplerTest, WhatAMaskForbidsIsNeverDrawn) {
+  const std::vector<std::uint32_t> mask = {0b101};
+  Sampler greedy({.temperature = 0.0F});
+  EXPECT_EQ(greedy.Draw(Logits{1.0F, 3.0F, 2.0F}, {}, 0, mask)->token, 2);
+  Sampler hot({.temperature = 5.0F, .seed = 3});
+  for (int i = 0; i < 2000; ++i) EXPECT_NE(hot.Draw(Logits{0, 9, 0}, {}, i, mask)->token, 1);
+}
+
+TEST(SamplerTest, WhatAMaskDoesNotReachIsForbidden) {
+  Logits logits(70, 5.0F);
+  logits[3] = 0.0F;
+  Sampler greedy({.temperature = 0.0F});
+  EXPECT_EQ(greedy.Draw(logits, {}, 0, std::vector<std::uint32_t>{1U << 3, 0})->token, 3);
+  EXPECT_FALSE(greedy.Draw(logits, {}, 0, std::vector<std::uint32_t>{0}).has_value());
+}
+
+TEST(SamplerTest, AMaskLeavesTheModelsOwnLogprobs) {
+  const Logits logits = {1.0F, 3.0F, 2.0F};
+  for (const float penalty : {1.0F, 1.5F}) {
+    const SamplingParams params{.temperature = 0.0F, .repeat_penalty = penalty, .logprobs = 2};
+    Sampler sampler(params);
+    const auto masked = sampler.Draw(logits, Ids{1}, 0, std::vector<std::uint32_t>{0b001});
+    ASSERT_TRUE(masked.has_value());
+    EXPECT_EQ(masked->token, 0);
+    const double sum = std::exp(1.0) + std::exp(3.0) + std::exp(2.0);
+    EXPECT_NEAR(masked->logprob, 1.0 - std::log(sum), 1e-5);
+    ASSERT_EQ(masked->top.size(), 2U);
+    EXPECT_EQ(masked->top[0].token, 1);
+    EXPECT_EQ(masked->top[1].token, 2);
+  }
+}
+
+TEST(SamplerTest, AForbiddenLogitThatIsNoNumberIsStillAnError) {
+  Sampler sampler({});
+  EXPECT_FALSE(sampler.Draw(Logits{1.0F, NAN}, {}, 0, std::vector<std::uint32_t>{1}).has_value());
+}
+
+// A mask is the same as impossible logits, whatever the options.
+RC_GTEST_PROP(SamplerTest, AMaskIsTheSameAsImpossibleLogits, (std::uint64_t seed)) {
+  Logits logits(*rc::gen::inRange<std::size_t>(1, 300));
+  Logits left(logits.size(), -kInf);
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    logits[i] = static_cast<float>(8 * UniformAt(seed, 1, static_cast<std::int64_t>(i)));
+    if (UniformAt(seed, 2, static_cast<std::int64_t>(i)) < 0.3) left[i] = logits[i];
+  }
+  left[0] = logits[0];
+  SamplingParams params{.seed = seed};
+  params.top_k = *rc::gen::inRange(0, 6);
+  params.top_p = *rc::gen::elementOf(std::vector<float>{1.0F, 0.913F});
+  params.min_p = *rc::gen::elementOf(std::vector<float>{0.0F, 0.0517F});
+  params.presence_penalty = *rc::gen::elementOf(std::vector<float>{0.0F, 0.5F});
+  const Ids history = {0, 1};
+  Sampler sampler(params);
+  const auto masked = sampler.Draw(logits, history, 5, MaskOf(left));
+  const auto impossible = sampler.Draw(left, history, 5);
+  RC_ASSERT(masked && impossible);
+  RC_ASSERT(masked->token == impossible->token);
+}
+
 TEST(SamplerTest, BrokenLogitsAreAnErrorThatNamesTheToken) {
   Sampler sampler({});
   const Result<Sample> nan = sampler.Draw(Logits{0.0F, std::nanf("")}, Ids{}, 0);

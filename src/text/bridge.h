@@ -80,6 +80,16 @@ struct BridgeTemplateDeleter {
 };
 using BridgeTemplate = std::unique_ptr<FolioTemplate, BridgeTemplateDeleter>;
 
+struct BridgeGrammarFactoryDeleter {
+  void operator()(FolioGrammarFactory* factory) const { folio_grammar_factory_free(factory); }
+};
+using BridgeGrammarFactory = std::unique_ptr<FolioGrammarFactory, BridgeGrammarFactoryDeleter>;
+
+struct BridgeMatcherDeleter {
+  void operator()(FolioMatcher* matcher) const { folio_matcher_free(matcher); }
+};
+using BridgeMatcher = std::unique_ptr<FolioMatcher, BridgeMatcherDeleter>;
+
 }  // namespace folio
 
 #endif  // FOLIO_TEXT_BRIDGE_H_
