@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/reply_grammar.h"
+
 namespace folio {
 namespace {
 
@@ -20,9 +22,6 @@ Status CheckForced(const ApiRequest& request) {
   const auto choice = request.tool_choice.kind;
   if (choice == ToolChoice::Kind::kRequired || choice == ToolChoice::Kind::kNamed) {
     return UsageError("", "tool_choice", "forces a call: calls are not forced yet");
-  }
-  if (request.format.kind != ReplyFormat::Kind::kText) {
-    return UsageError("", "response_format", "is not text: replies are not held to a format yet");
   }
   if (std::ranges::any_of(request.tools, &Tool::strict)) {
     return UsageError("", "tools", "are strict: calls are not held to a schema yet");
@@ -67,6 +66,7 @@ Result<Request> BatchRequest::Make(std::size_t prompt) {
   Request request = request_.request;
   if (request_.prompts.empty()) {
     if (Status able = CheckForced(request_); !able) return std::unexpected(able.error());
+    request.grammar = GrammarOf(request_, {.calls = HermesSpelling()});
     auto rendered =
         engine_->RenderChat(DumpJson(request_.messages), DumpJson(TemplateVariables(request_)));
     if (!rendered) return std::unexpected(rendered.error());
@@ -92,7 +92,7 @@ Status BatchRequest::SubmitNext() {
   Result<Request> request = Make(submitted_);
   if (!request) return std::unexpected(request.error());
   Result<Stream> stream = engine_->Submit(*std::move(request));
-  if (!stream) return std::unexpected(stream.error());
+  if (!stream) return std::unexpected(BlameRequest(request_, stream.error()));
   streams_.push_back(std::make_unique<Stream>(*std::move(stream)));
   running_->Add(*streams_.back());
   ++submitted_;

@@ -154,7 +154,7 @@ def test_a_bad_line_stops_nothing(batch):
         {"method": "POST", "url": "/v1/completions", "body": {}}, {**good[0], "custom_id": "url", "url": "/v1/embeddings"},
         chat("good 1", "again"), chat("type", 5), chat("range", "Hi", temperature=-1), chat("stream", "Hi", stream=True),
         chat("image", [{"type": "image_url", "image_url": {"url": "x"}}]), chat("forced", "Hi", tool_choice="required", tools=[{"type": "function", "function": {"name": "f"}}]),
-        chat("schema", "Hi", response_format={"type": "json_object"}), completion("empty", []),
+        chat("schema", "Hi", response_format={"type": "json_schema", "json_schema": {"schema": {"type": "nope"}}}), completion("empty", []),
         completion("ids", [1, 10**6]), completion("long", "word " * 20_000), "", "   ", good[1])
     totals = batch.run()
     assert (totals["requests"], totals["answered"], totals["failed"]) == (18, 2, 16)

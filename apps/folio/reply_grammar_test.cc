@@ -1,0 +1,214 @@
+// The grammars of requests, compiled: what each lets a reply be.
+#include "api/reply_grammar.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "text/grammar.h"
+#include "text/grammar_testing.h"
+#include "text/test_vocabulary.h"
+
+namespace folio {
+namespace {
+
+using ::testing::HasSubstr;
+using Choice = ToolChoice::Kind;
+
+constexpr const char* kWeather = R"({"type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city"], "additionalProperties": false})";
+
+class ReplyGrammarTest : public ::testing::Test {
+ protected:
+  ReplyGrammarTest() {
+    auto vocabulary = testing::ByteLevelVocabulary();
+    vocabulary.Add("<mark>", testing::kControlType);
+    vocabulary.Add("</mark>", testing::kControlType);
+    tokenizer_.emplace(*vocabulary.Load());
+    frame_.calls = HermesSpelling();
+    frame_.control = [this](const std::string& mark) { return tokenizer_->FindSpecial(mark); };
+    request_.tools = {{.name = "get_weather", .parameters = Json::parse(kWeather), .strict = true},
+                      {.name = "say \"hi\"", .parameters = Json()}};
+  }
+
+  bool Fits(std::string_view text) {
+    const ReplyGrammar grammar = GrammarOf(request_, frame_);
+    const GrammarCompiler grammars(*tokenizer_);
+    auto matcher = grammars.Compile(grammar);
+    EXPECT_TRUE(matcher.has_value()) << matcher.error().Message() << "\n" << grammar.text;
+    if (!matcher) return false;
+    const auto ids = tokenizer_->Encode(text, SpecialTokens::kParse);
+    return testing::FitsTokens(*tokenizer_, *std::move(matcher), *ids);
+  }
+  static std::string Call(const std::string& name, const std::string& arguments) {
+    return "<tool_call>\n{\"name\": \"" + name + "\", \"arguments\": " + arguments +
+           "}\n</tool_call>";
+  }
+
+  std::optional<Tokenizer> tokenizer_;
+  ReplyFrame frame_;
+  ApiRequest request_;
+  const std::string weather_ = Call("get_weather", R"({"city":"Bern","days":2})");
+  const std::string hi_ = Call(R"(say \"hi\")", R"({"a":[1]})");
+};
+
+TEST_F(ReplyGrammarTest, NothingIsHeldThatNobodyAskedToHold) {
+  request_.tools[0].strict = false;
+  EXPECT_EQ(GrammarOf(request_, frame_).kind, ReplyGrammar::Kind::kNone);
+  request_.tools[0].strict = true;
+  request_.tool_choice.kind = Choice::kNone;
+  EXPECT_EQ(GrammarOf(request_, frame_).kind, ReplyGrammar::Kind::kNone);
+}
+
+TEST_F(ReplyGrammarTest, ARequiredCallIsMade) {
+  request_.tool_choice.kind = Choice::kRequired;
+  EXPECT_TRUE(Fits(weather_));
+  EXPECT_TRUE(Fits(hi_));
+  EXPECT_TRUE(Fits(weather_ + "\n" + hi_ + "\n" + weather_));
+  EXPECT_FALSE(Fits("Hello"));
+  EXPECT_FALSE(Fits(""));
+  EXPECT_FALSE(Fits(weather_ + "\n"));
+  EXPECT_FALSE(Fits(Call("get_weather", R"({"city":5})")));
+  EXPECT_FALSE(Fits(Call("other", "{}")));
+}
+
+TEST_F(ReplyGrammarTest, ANamedCallIsThatOneOnce) {
+  request_.tool_choice = {.kind = Choice::kNamed, .name = "get_weather"};
+  EXPECT_TRUE(Fits(weather_));
+  EXPECT_FALSE(Fits(hi_));
+  EXPECT_FALSE(Fits(weather_ + "\n" + weather_));
+}
+
+TEST_F(ReplyGrammarTest, WithoutParallelCallsThereIsOne) {
+  request_.tool_choice.kind = Choice::kRequired;
+  request_.parallel_tool_calls = false;
+  EXPECT_TRUE(Fits(weather_));
+  EXPECT_FALSE(Fits(weather_ + "\n" + hi_));
+}
+
+TEST_F(ReplyGrammarTest, WhatIsNotStrictFitsAsFarAsItCanBeKeptTo) {
+  request_.tools[0].strict = false;
+  request_.tools[0].parameters["not"] = {{"required", {"days"}}};  // no grammar can say so
+  request_.tool_choice.kind = Choice::kRequired;
+  EXPECT_TRUE(Fits(weather_));
+  EXPECT_FALSE(Fits(Call("get_weather", R"({"city":5})")));
+}
+
+TEST_F(ReplyGrammarTest, StrictCallsAmongTextFitTheirSchemas) {
+  EXPECT_TRUE(Fits(""));
+  EXPECT_TRUE(Fits("Hello\n<tool, <tool_cal"));
+  EXPECT_TRUE(Fits("So:\n" + weather_));
+  EXPECT_TRUE(Fits(weather_ + "\n" + hi_ + "\nDone."));
+  EXPECT_FALSE(Fits("So:\n<tool_call> is a mark")) << "a mark begins a call";
+  EXPECT_FALSE(Fits("So:\n" + Call("get_weather", R"({"city":5})")));
+  EXPECT_TRUE(Fits("So:\n" + Call(R"(say \"hi\")", R"({"any":"thing"})")));
+  request_.parallel_tool_calls = false;
+  EXPECT_TRUE(Fits("So:\n" + weather_));
+  EXPECT_TRUE(Fits("So"));
+  EXPECT_FALSE(Fits("So:\n" + weather_ + "\n" + weather_));
+}
+
+TEST_F(ReplyGrammarTest, MarksMayBeControlTokens) {
+  frame_.calls.call_begin = "<mark>{\"name\": \"";
+  frame_.calls.call_end = "}</mark>";
+  frame_.calls.marks = {"<mark>", "</mark>"};
+  const std::string call = R"(<mark>{"name": "get_weather", "arguments": {"city":"B"}}</mark>)";
+  for (const auto kind : {Choice::kRequired, Choice::kAuto}) {
+    request_.tool_choice.kind = kind;
+    EXPECT_TRUE(Fits(call));
+    EXPECT_FALSE(Fits("<mark>{}</mark>"));
+  }
+  EXPECT_TRUE(Fits("Text " + call + " and " + call));
+}
+
+TEST_F(ReplyGrammarTest, CallsMayStandInABlock) {
+  frame_.calls = {.begin = "[CALLS][",
+                  .call_begin = "{\"name\": \"",
+                  .name_end = "\", \"arguments\": ",
+                  .call_end = "}",
+                  .between = ", ",
+                  .end = "]",
+                  .marks = {"[CALLS]"}};
+  const std::string one = R"({"name": "get_weather", "arguments": {"city":"B"}})";
+  for (const auto kind : {Choice::kRequired, Choice::kAuto}) {
+    request_.tool_choice.kind = kind;
+    EXPECT_TRUE(Fits("[CALLS][" + one + ", " + one + "]"));
+    EXPECT_FALSE(Fits("[CALLS][]"));
+    EXPECT_FALSE(Fits("[CALLS][" + one));
+  }
+}
+
+TEST_F(ReplyGrammarTest, ACallMayBeTheWholeReply) {
+  frame_.calls = {.begin = "",
+                  .call_begin = "{\"name\": \"",
+                  .name_end = "\", \"parameters\": ",
+                  .call_end = "}",
+                  .between = "; ",
+                  .end = "",
+                  .marks = {}};
+  const std::string one = R"({"name": "get_weather", "parameters": {"city":"B"}})";
+  EXPECT_TRUE(Fits(one + "; " + one));
+  EXPECT_TRUE(Fits("Text, then {"));
+  EXPECT_TRUE(Fits(""));
+  EXPECT_FALSE(Fits("{\"a\": 1}"));
+  EXPECT_FALSE(Fits("\n{"));
+}
+
+TEST_F(ReplyGrammarTest, AFormatIsKeptTo) {
+  request_.tools.clear();
+  request_.format.kind = ReplyFormat::Kind::kJsonObject;
+  EXPECT_TRUE(Fits(R"({"any": ["thing"]})"));
+  EXPECT_FALSE(Fits("[1]"));
+  request_.format.kind = ReplyFormat::Kind::kJsonSchema;
+  request_.format.schema = {{"type", "array"}, {"items", {{"type", "boolean"}}}};
+  EXPECT_TRUE(Fits("[true, false]"));
+  EXPECT_FALSE(Fits("[1]"));
+}
+
+TEST_F(ReplyGrammarTest, WithToolsAReplyIsADocumentOrCalls) {
+  request_.format.kind = ReplyFormat::Kind::kJsonObject;
+  EXPECT_TRUE(Fits(R"({"any": 1})"));
+  EXPECT_TRUE(Fits(weather_));
+  EXPECT_FALSE(Fits(Call("get_weather", R"({"city":5})")));
+  EXPECT_FALSE(Fits("Text"));
+}
+
+TEST_F(ReplyGrammarTest, ReasoningInFrontIsFree) {
+  for (const auto& [begin, end] :
+       {std::pair("<think>", "</think>"), std::pair("<mark>", "</mark>")}) {
+    frame_.reasoning_begin = begin;
+    frame_.reasoning_end = end;
+    const std::string thought = std::string(begin) + "So {1} or\n2?" + end;
+    request_.tool_choice.kind = Choice::kRequired;
+    request_.format.kind = ReplyFormat::Kind::kText;
+    EXPECT_TRUE(Fits(thought + "\n\n" + weather_));
+    EXPECT_TRUE(Fits(weather_));
+    EXPECT_FALSE(Fits(thought));
+    EXPECT_FALSE(Fits(thought + "\n\nHello"));
+    request_.tool_choice.kind = Choice::kNone;
+    request_.format.kind = ReplyFormat::Kind::kJsonObject;
+    EXPECT_TRUE(Fits(thought + "{}"));
+    EXPECT_TRUE(Fits("{}"));
+    frame_.reasoning_begun = true;
+    EXPECT_TRUE(Fits(std::string("So?") + end + "\n{}"));
+    EXPECT_FALSE(Fits("{}")) << "the thought has no end";
+    frame_.reasoning_begun = false;
+  }
+}
+
+TEST_F(ReplyGrammarTest, RefusalsNameTheField) {
+  const Error of_engine{
+      .kind = ErrorKind::kUsage, .what = "grammar", .where = "Lark", .why = "is bad"};
+  EXPECT_EQ(BlameRequest(request_, of_engine).Message(), "tools: a tool's schema is bad");
+  request_.format.kind = ReplyFormat::Kind::kJsonSchema;
+  EXPECT_EQ(BlameRequest(request_, of_engine).Message(), "response_format: the schema is bad");
+  const Error other{.kind = ErrorKind::kUsage, .what = "prompt", .where = "", .why = "is empty"};
+  EXPECT_EQ(BlameRequest(request_, other).what, "prompt");
+}
+
+}  // namespace
+}  // namespace folio

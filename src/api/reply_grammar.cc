@@ -1,0 +1,248 @@
+#include "api/reply_grammar.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace folio {
+namespace {
+
+using Choice = ToolChoice::Kind;
+
+// As JSON spells it, which Lark does too.
+std::string Quoted(std::string_view text) {
+  std::string quoted = DumpJson(Json(text));
+  for (std::size_t at = 0; (at = quoted.find('\x7f', at)) != quoted.npos;) {
+    quoted.replace(at, 1, "\\u007f");
+  }
+  return quoted;
+}
+
+// A schema inside a Lark grammar. `exactly`: what it says and can't be kept to is an error; else it
+// is left out. Whitespace is bounded as in a schema of its own.
+std::string SchemaTerm(Json schema, bool exactly) {
+  Json options = {{"whitespace_pattern", R"([\x20\x0A\x0D\x09]{1,40})"}};
+  if (!exactly) options["lenient"] = true;
+  schema["x-guidance"] = std::move(options);
+  return "%json " + DumpJson(schema);
+}
+
+// As it stands inside a JSON string.
+std::string InJson(const std::string& text) {
+  const std::string quoted = DumpJson(Json(text));
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+Json SchemaOf(const Tool& tool) {
+  if (tool.kind == Tool::Kind::kCustom) {
+    return {{"type", "object"},
+            {"properties", {{"input", {{"type", "string"}}}}},
+            {"required", Json::array({"input"})},
+            {"additionalProperties", false}};
+  }
+  Json schema = tool.parameters.is_object() ? tool.parameters : Json::object();
+  if (!schema.contains("type")) schema["type"] = "object";
+  return schema;
+}
+
+Json FormatSchema(const ReplyFormat& format) {
+  if (format.kind == ReplyFormat::Kind::kJsonSchema) return format.schema;
+  return {{"type", "object"}};
+}
+
+constexpr const char* kAnything = R"(/(.|\n)*/)";
+
+class GrammarWriter {
+ public:
+  GrammarWriter(const ApiRequest& request, const ReplyFrame& frame)
+      : request_(request), frame_(frame) {}
+
+  ReplyGrammar Write() {
+    const bool calls = request_.tool_choice.kind != Choice::kNone && !request_.tools.empty();
+    const bool forced = calls && request_.tool_choice.kind != Choice::kAuto;
+    const bool strict = calls && std::ranges::any_of(request_.tools, &Tool::strict);
+    const bool format = request_.format.kind != ReplyFormat::Kind::kText;
+    if (forced) {
+      AddTools(/*keep_all=*/true);
+      AddCalls();
+      Start("calls");
+    } else if (format) {
+      if (!calls && frame_.reasoning_end.empty()) {
+        return {.kind = ReplyGrammar::Kind::kJsonSchema,
+                .text = DumpJson(FormatSchema(request_.format))};
+      }
+      if (calls) {
+        AddTools(/*keep_all=*/false);
+        AddCalls();
+      }
+      lark_ += "document: " + SchemaTerm(FormatSchema(request_.format), /*exactly=*/true) + "\n";
+      Start(calls ? "(document | calls)" : "document");
+    } else if (strict) {
+      AddTools(/*keep_all=*/false);
+      AddTextWithCalls();
+    } else {
+      return {};
+    }
+    return {.kind = ReplyGrammar::Kind::kLark, .text = std::move(lark_)};
+  }
+
+ private:
+  // Text with marks in it as a sequence of terms; empty for no text.
+  std::string Terms(std::string_view text) const {
+    std::string terms;
+    const auto add = [&](const std::string& term) { terms += (terms.empty() ? "" : " ") + term; };
+    while (!text.empty()) {
+      std::size_t at = text.size();
+      std::size_t length = 0;
+      std::int32_t token = -1;
+      for (const std::string& mark : Marks()) {
+        const std::size_t found = text.find(mark);
+        if (found >= at) continue;
+        const std::int32_t id = ControlOf(mark);
+        if (id < 0) continue;
+        at = found;
+        length = mark.size();
+        token = id;
+      }
+      if (at > 0) add(Quoted(text.substr(0, at)));
+      if (token >= 0) add("<[" + std::to_string(token) + "]>");
+      text.remove_prefix(at + length);
+    }
+    return terms;
+  }
+
+  std::vector<std::string> Marks() const {
+    std::vector<std::string> marks = frame_.calls.marks;
+    marks.push_back(frame_.reasoning_begin);
+    marks.push_back(frame_.reasoning_end);
+    std::erase(marks, "");
+    return marks;
+  }
+
+  std::int32_t ControlOf(const std::string& mark) const {
+    return frame_.control ? frame_.control(mark) : -1;
+  }
+
+  // `tool`: a call from its name to its arguments' end. `keep_all`: also what isn't strict fits its
+  // schema, as far as that can be kept to.
+  void AddTools(bool keep_all) {
+    std::string any;
+    for (std::size_t i = 0; i < request_.tools.size(); ++i) {
+      const Tool& tool = request_.tools[i];
+      if (request_.tool_choice.kind == Choice::kNamed &&
+          tool.ModelName() != request_.tool_choice.name) {
+        continue;
+      }
+      const std::string rule = "tool_" + std::to_string(i);
+      any += (any.empty() ? "" : " | ") + rule;
+      const Json schema = keep_all || tool.strict ? SchemaOf(tool) : Json{{"type", "object"}};
+      lark_ += rule + ": " + Terms(InJson(tool.ModelName()) + frame_.calls.name_end) + " " +
+               SchemaTerm(schema, /*exactly=*/tool.strict) + "\n";
+    }
+    lark_ += "tool: " + any + "\n";
+  }
+
+  bool one_call() const {
+    return !request_.parallel_tool_calls || request_.tool_choice.kind == Choice::kNamed;
+  }
+
+  std::string CallTerms(std::string_view begin) const {
+    return Terms(begin) + " tool " + Terms(frame_.calls.call_end);
+  }
+
+  // `calls`: all of a reply's.
+  void AddCalls() {
+    const CallSpelling& spelling = frame_.calls;
+    lark_ += "call: " + CallTerms(spelling.call_begin) + "\n";
+    lark_ += "calls: " + Terms(spelling.begin) + " call";
+    if (!one_call()) lark_ += " (" + Terms(spelling.between) + " call)*";
+    lark_ += " " + Terms(spelling.end) + "\n";
+  }
+
+  // Text in which calls stand. What opens one is recognised where it first occurs, so that nothing
+  // but a call can follow.
+  void AddTextWithCalls() {
+    const CallSpelling& spelling = frame_.calls;
+    const std::string whole = spelling.begin + spelling.call_begin;
+    const auto opening = std::ranges::find_if(
+        spelling.marks, [&](const std::string& mark) { return whole.starts_with(mark); });
+    if (opening == spelling.marks.end()) {  // the reply is a call or is none
+      AddCalls();
+      lark_ += R"(TEXT: /[ \n\r\t]*([^ \n\r\t{](.|\n)*)?/)"
+               "\n";
+      return Start("(calls | TEXT)");
+    }
+    lark_ += std::string("TEXT: ") + kAnything + "\n";
+    lark_ += std::string("open_text[lazy]: ") + kAnything + " " + Quoted(*opening) + "\n";
+    const std::int32_t control = ControlOf(*opening);
+    lark_ += "open: open_text";
+    if (control >= 0) lark_ += " | TEXT <[" + std::to_string(control) + "]>";
+    lark_ += "\n";
+    if (spelling.begin.empty()) {
+      lark_ += "block: " + CallTerms(spelling.call_begin.substr(opening->size())) + "\n";
+    } else {
+      lark_ += "call: " + CallTerms(spelling.call_begin) + "\n";
+      lark_ += "block: " + Terms(spelling.begin.substr(opening->size())) + " call";
+      if (!one_call()) lark_ += " (" + Terms(spelling.between) + " call)*";
+      lark_ += " " + Terms(spelling.end) + "\n";
+    }
+    Start(one_call() ? "(TEXT | open block)" : "(open block)* TEXT");
+  }
+
+  // The grammar's start: `what`, perhaps behind reasoning.
+  void Start(const std::string& what) {
+    if (frame_.reasoning_end.empty()) {
+      lark_ += "start: " + what + "\n";
+      return;
+    }
+    const std::string begin = frame_.reasoning_begun ? "" : Terms(frame_.reasoning_begin);
+    if (ControlOf(frame_.reasoning_end) >= 0) {
+      lark_ += "thought: " + begin + " THOUGHT " + Terms(frame_.reasoning_end) + "\n";
+      lark_ += std::string("THOUGHT: ") + kAnything + "\n";
+    } else {
+      lark_ += "thought: " + begin + " thought_text\n";
+      lark_ += std::string("thought_text[lazy]: ") + kAnything + " " +
+               Quoted(frame_.reasoning_end) + "\n";
+    }
+    lark_ += R"(BLANKS: /[ \n]{1,4}/)"
+             "\n";
+    lark_ += frame_.reasoning_begun ? "start: thought BLANKS? " : "start: (thought BLANKS?)? ";
+    lark_ += what + "\n";
+  }
+
+  const ApiRequest& request_;
+  const ReplyFrame& frame_;
+  std::string lark_;
+};
+
+}  // namespace
+
+CallSpelling HermesSpelling() {
+  return {.begin = "",
+          .call_begin = "<tool_call>\n{\"name\": \"",
+          .name_end = "\", \"arguments\": ",
+          .call_end = "}\n</tool_call>",
+          .between = "\n",
+          .end = "",
+          .marks = {"<tool_call>", "</tool_call>"}};
+}
+
+ReplyGrammar GrammarOf(const ApiRequest& request, const ReplyFrame& frame) {
+  return GrammarWriter(request, frame).Write();
+}
+
+Error BlameRequest(const ApiRequest& request, Error error) {
+  if (error.what != "grammar") return error;
+  const bool format = request.format.kind != ReplyFormat::Kind::kText;
+  error.what = "";
+  error.where = format && request.tool_choice.kind != Choice::kRequired &&
+                        request.tool_choice.kind != Choice::kNamed
+                    ? "response_format"
+                    : "tools";
+  error.why = (format ? "the schema " : "a tool's schema ") + error.why;
+  return error;
+}
+
+}  // namespace folio

@@ -1,0 +1,56 @@
+// The grammar that keeps a reply to what its caller asked for: a format, calls that are forced, or
+// calls that must fit their schemas.
+#ifndef FOLIO_API_REPLY_GRAMMAR_H_
+#define FOLIO_API_REPLY_GRAMMAR_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/api_request.h"
+#include "base/error.h"
+#include "folio/reply_grammar.h"
+
+namespace folio {
+
+// How a model's family writes calls: `begin`, the calls with `between` in between, `end`; of each
+// call `call_begin`, the tool's name, `name_end`, the arguments as a JSON object, `call_end`.
+struct CallSpelling {
+  std::string begin;
+  std::string call_begin;
+  std::string name_end;
+  std::string call_end;
+  std::string between;
+  std::string end;
+  // Parts of the above that are control tokens, in vocabularies that have them.
+  std::vector<std::string> marks;
+};
+
+// <tool_call>\n{"name": "NAME", "arguments": {...}}\n</tool_call>
+CallSpelling HermesSpelling();
+
+// What stands around a reply's text, by the model.
+struct ReplyFrame {
+  CallSpelling calls;
+  // Reasoning in front of everything, which nothing holds: between these marks, the first of which
+  // the prompt may have written already. Empty: the model doesn't reason.
+  std::string reasoning_begin;
+  std::string reasoning_end;
+  bool reasoning_begun = false;
+  // The control token that is spelled so, or -1.
+  std::function<std::int32_t(const std::string&)> control;
+};
+
+// kNone where any reply will do. With tools and a format the reply is one or the other. A choice
+// that forces a call keeps its arguments to the tool's schema: exactly if the tool is strict, else
+// as far as the schema can be kept to. Where calls are left to the model, strict tools' arguments
+// are kept to their schemas and others' to any object; text in between is free.
+ReplyGrammar GrammarOf(const ApiRequest& request, const ReplyFrame& frame);
+
+// What the engine says of such a grammar, with the field of the request that is to blame.
+Error BlameRequest(const ApiRequest& request, Error error);
+
+}  // namespace folio
+
+#endif  // FOLIO_API_REPLY_GRAMMAR_H_
