@@ -66,7 +66,7 @@ Result<Request> BatchRequest::Make(std::size_t prompt) {
   Request request = request_.request;
   if (request_.prompts.empty()) {
     if (Status able = CheckForced(request_); !able) return std::unexpected(able.error());
-    request.grammar = GrammarOf(request_, {.calls = HermesSpelling()});
+    request.grammar = GrammarOf(request_, {.calls = SpellingOf(CallSyntax::kHermes)});
     auto rendered =
         engine_->RenderChat(DumpJson(request_.messages), DumpJson(TemplateVariables(request_)));
     if (!rendered) return std::unexpected(rendered.error());

@@ -1,9 +1,11 @@
 // The grammars of requests, compiled: what each lets a reply be.
 #include "api/reply_grammar.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +31,7 @@ class ReplyGrammarTest : public ::testing::Test {
     vocabulary.Add("<mark>", testing::kControlType);
     vocabulary.Add("</mark>", testing::kControlType);
     tokenizer_.emplace(*vocabulary.Load());
-    frame_.calls = HermesSpelling();
+    frame_.calls = SpellingOf(CallSyntax::kHermes);
     frame_.control = [this](const std::string& mark) { return tokenizer_->FindSpecial(mark); };
     request_.tools = {{.name = "get_weather", .parameters = Json::parse(kWeather), .strict = true},
                       {.name = "say \"hi\"", .parameters = Json()}};
@@ -110,6 +112,74 @@ TEST_F(ReplyGrammarTest, StrictCallsAmongTextFitTheirSchemas) {
   EXPECT_TRUE(Fits("So:\n" + weather_));
   EXPECT_TRUE(Fits("So"));
   EXPECT_FALSE(Fits("So:\n" + weather_ + "\n" + weather_));
+}
+
+// What a grammar allows is what the family's reader finds.
+TEST_F(ReplyGrammarTest, EveryFamilysCallsAreAllowedAndRead) {
+  const std::string hermes = R"({"name": "get_weather", "arguments": {"city":"Bern"}})";
+  const std::string bare = R"({"name": "get_weather", "parameters": {"city":"Bern"}})";
+  const std::pair<CallSyntax, std::string> calls[] = {
+      {CallSyntax::kHermes, "<tool_call>\n" + hermes + "\n</tool_call>"},
+      {CallSyntax::kQwenXml,
+       "<tool_call>\n<function=get_weather>\n<parameter=city>\nBern\n</parameter>\n</function>\n"
+       "</tool_call>"},
+      {CallSyntax::kLlama3, bare},
+      {CallSyntax::kGemma, bare},
+      {CallSyntax::kMistral, "[TOOL_CALLS][" + hermes + "]"},
+      {CallSyntax::kGranite, "<|tool_call|>[" + hermes + "]"},
+      {CallSyntax::kHarmony,
+       "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>"
+       R"({"city":"Bern"}<|call|>)"},
+  };
+  for (const auto& [syntax, call] : calls) {
+    SCOPED_TRACE(CallSyntaxName(syntax));
+    const ReplySyntax reply{.calls = syntax};
+    frame_ = FrameOf(reply, /*in_reasoning=*/false, frame_.control);
+    for (const auto kind : {Choice::kRequired, Choice::kAuto}) {
+      request_.tool_choice.kind = kind;
+      if (kind == Choice::kAuto && frame_.calls.text_begins_alike) {
+        EXPECT_EQ(GrammarOf(request_, frame_).kind, ReplyGrammar::Kind::kNone);
+        continue;
+      }
+      EXPECT_TRUE(Fits(call));
+      EXPECT_EQ(Fits("Hello"), kind == Choice::kAuto);
+    }
+    const auto parser = MakeReplyParser(reply, request_.tools);
+    std::vector<ReplyPiece> pieces;
+    parser->Text(call, pieces);
+    parser->End(pieces);
+    std::string name;
+    std::string arguments;
+    for (const ReplyPiece& piece : pieces) {
+      if (piece.kind == ReplyPiece::Kind::kCallStart) name += piece.text;
+      if (piece.kind == ReplyPiece::Kind::kCallArguments) arguments += piece.text;
+      EXPECT_NE(piece.kind, ReplyPiece::Kind::kText) << piece.text;
+    }
+    EXPECT_EQ(name, "get_weather");
+    EXPECT_EQ(Json::parse(arguments, nullptr, false), (Json{{"city", "Bern"}}));
+  }
+}
+
+TEST_F(ReplyGrammarTest, XmlArgumentsFollowTheSchema) {
+  frame_.calls = SpellingOf(CallSyntax::kQwenXml);
+  request_.tool_choice.kind = Choice::kRequired;
+  const auto call = [](const std::string& parameters) {
+    return "<tool_call>\n<function=get_weather>\n" + parameters + "</function>\n</tool_call>";
+  };
+  const std::string city = "<parameter=city>\nBern\nSouth\n</parameter>\n";
+  EXPECT_TRUE(Fits(call(city)));
+  EXPECT_TRUE(Fits(call(city + "<parameter=days>\n2\n</parameter>\n")));
+  EXPECT_FALSE(Fits(call(city + "<parameter=days>\ntwo\n</parameter>\n")));
+  EXPECT_FALSE(Fits(call("<parameter=days>\n2\n</parameter>\n")));
+  EXPECT_FALSE(Fits(call(city + "<parameter=hours>\n2\n</parameter>\n")));
+}
+
+TEST_F(ReplyGrammarTest, TextMayHaveAFrontOfItsOwn) {
+  frame_ = FrameOf({.calls = CallSyntax::kHarmony}, /*in_reasoning=*/false, frame_.control);
+  request_.tools.clear();
+  request_.format.kind = ReplyFormat::Kind::kJsonObject;
+  EXPECT_TRUE(Fits("<|channel|>final<|message|>{}"));
+  EXPECT_FALSE(Fits("{}"));
 }
 
 TEST_F(ReplyGrammarTest, MarksMayBeControlTokens) {

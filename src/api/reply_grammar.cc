@@ -25,6 +25,7 @@ std::string Quoted(std::string_view text) {
 std::string SchemaTerm(Json schema, bool exactly) {
   Json options = {{"whitespace_pattern", R"([\x20\x0A\x0D\x09]{1,40})"}};
   if (!exactly) options["lenient"] = true;
+  if (!schema.is_object()) schema = Json::object();
   schema["x-guidance"] = std::move(options);
   return "%json " + DumpJson(schema);
 }
@@ -69,7 +70,7 @@ class GrammarWriter {
       AddCalls();
       Start("calls");
     } else if (format) {
-      if (!calls && frame_.reasoning_end.empty()) {
+      if (!calls && frame_.reasoning_end.empty() && frame_.text_begin.empty()) {
         return {.kind = ReplyGrammar::Kind::kJsonSchema,
                 .text = DumpJson(FormatSchema(request_.format))};
       }
@@ -77,9 +78,10 @@ class GrammarWriter {
         AddTools(/*keep_all=*/false);
         AddCalls();
       }
-      lark_ += "document: " + SchemaTerm(FormatSchema(request_.format), /*exactly=*/true) + "\n";
+      lark_ += "document: " + Terms(frame_.text_begin) + " " +
+               SchemaTerm(FormatSchema(request_.format), /*exactly=*/true) + "\n";
       Start(calls ? "(document | calls)" : "document");
-    } else if (strict) {
+    } else if (strict && !frame_.calls.text_begins_alike) {
       AddTools(/*keep_all=*/false);
       AddTextWithCalls();
     } else {
@@ -138,10 +140,39 @@ class GrammarWriter {
       const std::string rule = "tool_" + std::to_string(i);
       any += (any.empty() ? "" : " | ") + rule;
       const Json schema = keep_all || tool.strict ? SchemaOf(tool) : Json{{"type", "object"}};
+      const std::string arguments = frame_.calls.xml_arguments
+                                        ? XmlArguments(rule, SchemaOf(tool), tool.strict)
+                                        : SchemaTerm(schema, /*exactly=*/tool.strict);
       lark_ += rule + ": " + Terms(InJson(tool.ModelName()) + frame_.calls.name_end) + " " +
-               SchemaTerm(schema, /*exactly=*/tool.strict) + "\n";
+               arguments + "\n";
     }
     lark_ += "tool: " + any + "\n";
+  }
+
+  // Parameters in the schema's order, each with a rule of its own; none but those it names.
+  std::string XmlArguments(const std::string& tool, const Json& schema, bool exactly) {
+    constexpr const char* kEnd = R"("\n</parameter>\n")";
+    std::string all;
+    const Json properties = schema.value("properties", Json::object());
+    const Json required = schema.value("required", Json::array());
+    for (const auto& [key, value] : properties.items()) {
+      const std::string rule = tool + "_" + std::to_string(names_++);
+      const Json type = value.is_object() ? value.value("type", Json()) : Json();
+      if (type != "string") {
+        lark_ += rule + ": " + SchemaTerm(value, exactly) + " " + kEnd + "\n";
+      } else if (value.contains("enum")) {
+        std::string any;
+        for (const Json& one : value["enum"]) {
+          if (one.is_string()) any += (any.empty() ? "" : " | ") + Quoted(one.get<std::string>());
+        }
+        lark_ += rule + ": (" + any + ") " + kEnd + "\n";
+      } else {
+        lark_ += rule + "[lazy]: " + kAnything + " " + kEnd + "\n";
+      }
+      const bool needed = std::ranges::find(required, Json(key)) != required.end();
+      all += " (" + Quoted("<parameter=" + key + ">\n") + " " + rule + ")" + (needed ? "" : "?");
+    }
+    return all;
   }
 
   bool one_call() const {
@@ -214,19 +245,26 @@ class GrammarWriter {
 
   const ApiRequest& request_;
   const ReplyFrame& frame_;
+  int names_ = 0;  // of rules made up so far
   std::string lark_;
 };
 
 }  // namespace
 
-CallSpelling HermesSpelling() {
-  return {.begin = "",
-          .call_begin = "<tool_call>\n{\"name\": \"",
-          .name_end = "\", \"arguments\": ",
-          .call_end = "}\n</tool_call>",
-          .between = "\n",
-          .end = "",
-          .marks = {"<tool_call>", "</tool_call>"}};
+ReplyFrame FrameOf(const ReplySyntax& syntax, bool in_reasoning,
+                   std::function<std::int32_t(const std::string&)> control) {
+  ReplyFrame frame{.calls = SpellingOf(syntax.calls)};
+  if (syntax.reasoning == ReasoningSyntax::kThink) {
+    frame.reasoning_begin = "<think>";
+    frame.reasoning_end = "</think>";
+  } else if (syntax.reasoning == ReasoningSyntax::kBracketThink) {
+    frame.reasoning_begin = "[THINK]";
+    frame.reasoning_end = "[/THINK]";
+  }
+  frame.reasoning_begun = in_reasoning;
+  if (syntax.calls == CallSyntax::kHarmony) frame.text_begin = "<|channel|>final<|message|>";
+  frame.control = std::move(control);
+  return frame;
 }
 
 ReplyGrammar GrammarOf(const ApiRequest& request, const ReplyFrame& frame) {

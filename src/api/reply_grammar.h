@@ -6,29 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "api/api_request.h"
+#include "api/call_spelling.h"
 #include "base/error.h"
 #include "folio/reply_grammar.h"
 
 namespace folio {
-
-// How a model's family writes calls: `begin`, the calls with `between` in between, `end`; of each
-// call `call_begin`, the tool's name, `name_end`, the arguments as a JSON object, `call_end`.
-struct CallSpelling {
-  std::string begin;
-  std::string call_begin;
-  std::string name_end;
-  std::string call_end;
-  std::string between;
-  std::string end;
-  // Parts of the above that are control tokens, in vocabularies that have them.
-  std::vector<std::string> marks;
-};
-
-// <tool_call>\n{"name": "NAME", "arguments": {...}}\n</tool_call>
-CallSpelling HermesSpelling();
 
 // What stands around a reply's text, by the model.
 struct ReplyFrame {
@@ -38,14 +22,20 @@ struct ReplyFrame {
   std::string reasoning_begin;
   std::string reasoning_end;
   bool reasoning_begun = false;
+  std::string text_begin;  // in front of what is no call: <|channel|>final<|message|>
   // The control token that is spelled so, or -1.
   std::function<std::int32_t(const std::string&)> control;
 };
 
+// Of a model whose replies are written so. `in_reasoning`: the prompt opened it.
+ReplyFrame FrameOf(const ReplySyntax& syntax, bool in_reasoning,
+                   std::function<std::int32_t(const std::string&)> control);
+
 // kNone where any reply will do. With tools and a format the reply is one or the other. A choice
 // that forces a call keeps its arguments to the tool's schema: exactly if the tool is strict, else
 // as far as the schema can be kept to. Where calls are left to the model, strict tools' arguments
-// are kept to their schemas and others' to any object; text in between is free.
+// are kept to their schemas and others' to any object; text in between is free (and nothing is held
+// where text and calls begin alike).
 ReplyGrammar GrammarOf(const ApiRequest& request, const ReplyFrame& frame);
 
 // What the engine says of such a grammar, with the field of the request that is to blame.
