@@ -158,13 +158,13 @@ class GrammarWriter {
     for (const auto& [key, value] : properties.items()) {
       const std::string rule = tool + "_" + std::to_string(names_++);
       const Json type = value.is_object() ? value.value("type", Json()) : Json();
+      std::string any;  // of the texts that it may be
+      for (const Json& one : type == "string" ? value.value("enum", Json()) : Json()) {
+        if (one.is_string()) any += (any.empty() ? "" : " | ") + Quoted(one.get<std::string>());
+      }
       if (type != "string") {
         lark_ += rule + ": " + SchemaTerm(value, exactly) + " " + kEnd + "\n";
-      } else if (value.contains("enum")) {
-        std::string any;
-        for (const Json& one : value["enum"]) {
-          if (one.is_string()) any += (any.empty() ? "" : " | ") + Quoted(one.get<std::string>());
-        }
+      } else if (!any.empty()) {
         lark_ += rule + ": (" + any + ") " + kEnd + "\n";
       } else {
         lark_ += rule + "[lazy]: " + kAnything + " " + kEnd + "\n";

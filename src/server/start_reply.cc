@@ -4,6 +4,8 @@
 #include <random>
 #include <utility>
 
+#include "api/reply_grammar.h"
+#include "engine/loaded_model.h"
 #include "server/miss_explanation.h"
 #include "server/rendered_request.h"
 #include "server/wall_clock.h"
@@ -59,10 +61,21 @@ std::string Printable(const std::string& label) {
   return out;
 }
 
+// What a conversation's reply must keep to.
+ReplyGrammar GrammarFor(const ReplyJob& job, bool in_reasoning) {
+  if (!job.request.prompts.empty()) return {};
+  const ServedModel& model = *job.model;
+  return GrammarOf(job.request,
+                   FrameOf(model.syntax(), in_reasoning, [&model](const std::string& mark) {
+                     return model.engine().model().tokenizer().FindSpecial(mark);
+                   }));
+}
+
 std::expected<std::vector<Stream>, ApiError> SubmitAll(const ReplyJob& job,
                                                        RenderedRequest& rendered,
                                                        ConversationMemory& memory) {
   std::vector<Stream> streams;
+  const ReplyGrammar grammar = GrammarFor(job, rendered.in_reasoning);
   const std::uint64_t seed = job.request.seed ? *job.request.seed : RandomSeed();
   for (Engine::Prompt& prompt : rendered.prompts) {
     Request request = job.request.request;
@@ -72,11 +85,15 @@ std::expected<std::vector<Stream>, ApiError> SubmitAll(const ReplyJob& job,
     request.cache_salt = job.salt + job.request.request.cache_salt;
     request.tell_controls = job.request.prompts.empty();
     request.tell_arrival = true;
+    request.grammar = grammar;
     SetRetention(job.request, rendered.mark_tokens, request);
     SetSessionRetention(job.request, static_cast<std::int64_t>(request.prompt.size()), job.salt,
                         memory.sessions, request);
     auto stream = job.model->engine().Submit(std::move(request));
-    if (!stream) return std::unexpected(SubmitError(stream.error(), rendered, *job.model));
+    if (!stream) {
+      return std::unexpected(
+          SubmitError(BlameRequest(job.request, stream.error()), rendered, *job.model));
+    }
     streams.push_back(*std::move(stream));
   }
   return streams;

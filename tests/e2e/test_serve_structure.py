@@ -1,0 +1,94 @@
+"""Formats, forced calls and strict tools: replies fit in each dialect, whatever the model would have said."""
+import json
+
+import openai
+import pytest
+from server import MODEL
+from test_grammars import CITY, check_city
+
+ASK = [{"role": "user", "content": "Describe Paris as JSON."}]
+QUESTION = [{"role": "user", "content": "What is the weather in Bern?"}]
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 30}, "days": {"type": "integer", "minimum": 1, "maximum": 14}},
+          "required": ["city", "days"], "additionalProperties": False}
+OTHER = {"type": "object", "properties": {"zone": {"enum": ["UTC", "CET"]}}, "required": ["zone"]}
+
+
+def functions(**more):
+    return [{"name": "get_weather", "description": "The weather at a place", "parameters": SCHEMA, **more},
+            {"name": "get_time", "description": "The time", "parameters": OTHER, **more}]
+
+
+def check_call(name, arguments):
+    arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+    if name == "get_time":
+        assert arguments["zone"] in ("UTC", "CET")
+    else:
+        assert name == "get_weather" and set(arguments) == {"city", "days"}
+        assert len(arguments["city"]) <= 30 and 1 <= arguments["days"] <= 14
+
+
+def test_chat_formats_are_kept_to(client):
+    for seed in (1, 2):
+        reply = client.chat.completions.create(model=MODEL, messages=ASK, seed=seed, max_tokens=400,
+                                               response_format={"type": "json_schema", "json_schema": {"name": "city", "schema": CITY}})
+        assert reply.choices[0].finish_reason == "stop"
+        check_city(reply.choices[0].message.content)
+
+
+def test_responses_formats_are_kept_to(client):
+    reply = client.responses.create(model=MODEL, input="Describe Paris as JSON.", max_output_tokens=400,
+                                    text={"format": {"type": "json_schema", "name": "city", "schema": CITY}})
+    check_city(reply.output_text)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_chat_calls_are_made_where_they_are_required(client, strict):
+    tools = [{"type": "function", "function": function} for function in functions(strict=strict)]
+    for choice in ("required", {"type": "function", "function": {"name": "get_time"}}):
+        for seed in (1, 2):
+            reply = client.chat.completions.create(model=MODEL, messages=QUESTION, tools=tools, tool_choice=choice, seed=seed,
+                                                   max_tokens=300, parallel_tool_calls=False).choices[0]
+            assert reply.finish_reason == "tool_calls" and not reply.message.content
+            (call,) = reply.message.tool_calls
+            check_call(call.function.name, call.function.arguments)
+            assert choice == "required" or call.function.name == "get_time"
+
+
+def test_responses_calls_are_made_where_they_are_required(client):
+    tools = [{"type": "function", **function} for function in functions(strict=True)]
+    reply = client.responses.create(model=MODEL, input=QUESTION, tools=tools, tool_choice="required", max_output_tokens=300,
+                                    parallel_tool_calls=False)
+    (call,) = reply.output
+    assert call.type == "function_call"
+    check_call(call.name, call.arguments)
+
+
+def test_messages_calls_are_made_where_they_are_required(claude):
+    tools = [{"name": f["name"], "description": f["description"], "input_schema": f["parameters"]} for f in functions()]
+    for choice in ({"type": "any", "disable_parallel_tool_use": True}, {"type": "tool", "name": "get_weather"}):
+        reply = claude.messages.create(model=MODEL, messages=QUESTION, tools=tools, tool_choice=choice, max_tokens=300)
+        assert reply.stop_reason == "tool_use"
+        (call,) = reply.content
+        assert call.type == "tool_use"
+        check_call(call.name, call.input)
+
+
+def test_a_streamed_call_is_the_same(client):
+    tools = [{"type": "function", "function": function} for function in functions(strict=True)]
+    stream = client.chat.completions.create(model=MODEL, messages=QUESTION, tools=tools, tool_choice="required", max_tokens=300, stream=True,
+                                            parallel_tool_calls=False)
+    name, arguments = "", ""
+    for chunk in stream:
+        for call in chunk.choices[0].delta.tool_calls or []:
+            name += call.function.name or ""
+            arguments += call.function.arguments or ""
+    check_call(name, arguments)
+
+
+def test_what_cannot_be_kept_to_names_its_field(client):
+    for more, param in (({"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"$ref": "http://a/b"}}}}, "response_format"),
+                        ({"tools": [{"type": "function", "function": {"name": "f", "strict": True, "parameters": {"not": {}}}}],
+                          "tool_choice": "required"}, "tools")):
+        with pytest.raises(openai.BadRequestError) as refused:
+            client.chat.completions.create(model=MODEL, messages=ASK, max_tokens=5, **more)
+        assert refused.value.param == param
