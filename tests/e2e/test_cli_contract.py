@@ -7,7 +7,8 @@ import subprocess
 import pytest
 from cli_checks import refused
 
-COMMANDS = ["chat", "run", "batch", "pull", "models", "show", "tokenize", "logits", "perplexity", "bench", "lab", "verify"]
+COMMANDS = ["chat", "run", "batch", "serve", "connect", "pull", "models", "show", "tokenize", "logits", "perplexity", "bench", "lab",
+            "verify"]
 ENGINE = ["--threads", "--memory", "--context", "--block-size", "--kv-type", "--numerics", "--max-batch-tokens",
           "--max-requests", "--no-prefix-cache"]
 SAMPLING = ["--temperature", "--top-k", "--top-p", "--min-p", "--seed", "--max-tokens", "--stop", "--repeat-penalty",
