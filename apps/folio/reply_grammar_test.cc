@@ -85,6 +85,26 @@ TEST_F(ReplyGrammarTest, ANamedCallIsThatOneOnce) {
   EXPECT_FALSE(Fits(weather_ + "\n" + weather_));
 }
 
+TEST_F(ReplyGrammarTest, OnlyAllowedToolsAreCalled) {
+  request_.tools[0].strict = false;
+  request_.tool_choice = {.kind = Choice::kRequired, .allowed = {"get_weather"}};
+  EXPECT_TRUE(Fits(weather_ + "\n" + weather_));
+  EXPECT_FALSE(Fits(hi_));
+  request_.tool_choice.kind = Choice::kAuto;
+  EXPECT_TRUE(Fits("So:\n" + weather_));
+  EXPECT_TRUE(Fits("Hello"));
+  EXPECT_FALSE(Fits("So:\n" + hi_));
+}
+
+TEST_F(ReplyGrammarTest, ACustomToolsTextFitsItsExpression) {
+  request_.tools = {
+      {.kind = Tool::Kind::kCustom, .name = "f", .grammar = "ab+|c", .grammar_is_regex = true}};
+  EXPECT_TRUE(Fits("So:\n" + Call("f", R"({"input":"abb"})")));
+  EXPECT_TRUE(Fits(Call("f", R"({"input":"c"})")));
+  EXPECT_FALSE(Fits(Call("f", R"({"input":"abc"})")));
+  EXPECT_FALSE(Fits(Call("f", R"({"input":"xab"})")));
+}
+
 TEST_F(ReplyGrammarTest, WithoutParallelCallsThereIsOne) {
   request_.tool_choice.kind = Choice::kRequired;
   request_.parallel_tool_calls = false;

@@ -153,8 +153,9 @@ void ReloadKeys(const ServeArgs& args, Callers& callers, RequestLog& log) {
   if (args.api_keys.empty()) return;
   auto keys = ApiKeys::Load(args.api_keys);
   if (!keys) return log.Say("keys not read again: " + keys.error().Message());
-  log.Say("keys read again: " + std::to_string(keys->size()));
+  const std::size_t count = keys->size();
   callers.Replace(*std::move(keys));
+  log.Say("keys read again: " + std::to_string(count));
 }
 
 Status Serve(const ServeArgs& args) {

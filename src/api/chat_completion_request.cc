@@ -4,6 +4,7 @@
 #include "api/openai_messages.h"
 #include "api/openai_request.h"
 #include "api/openai_sampling.h"
+#include "api/openai_tools.h"
 
 namespace folio {
 namespace {
@@ -43,13 +44,6 @@ void ReadFormat(Fields& fields, ReplyFormat& format) {
   }
 }
 
-void ReadStreamOptions(Fields& fields, ApiRequest& request) {
-  const Json* options = fields.Object("stream_options");
-  if (options == nullptr) return;
-  Fields inner(*options, "stream_options", fields.refusal());
-  request.stream_usage = inner.Flag("include_usage").value_or(false);
-}
-
 void RefuseChatOnly(Fields& fields) {
   if (const Json* functions = fields.List("functions"); functions && !functions->empty()) {
     fields.Refuse("functions", "is not supported: use tools");
@@ -64,17 +58,16 @@ void RefuseChatOnly(Fields& fields) {
 
 }  // namespace
 
-Result<ApiRequest> ParseChatCompletion(const Json& body) {
+Result<ApiRequest> ParseChatCompletion(const Json& body, const ChatOptions& options) {
   ApiRequest request;
   std::optional<Error> refusal;
   Fields fields(body, "", refusal);
-  request.messages = ReadMessages(fields);
+  request.messages = ReadMessages(fields, options.drop_media);
   if (const Json* given = fields.Object("chat_template_kwargs")) request.variables = *given;
   request.tools = ReadTools(fields);
   request.tool_choice = ReadToolChoice(fields, request.tools);
   request.parallel_tool_calls = fields.Flag("parallel_tool_calls").value_or(true);
   ReadFormat(fields, request.format);
-  ReadStreamOptions(fields, request);
   ReadCommonFields(fields, request);
   ReadLogprobs(fields, request.request.sampling);
   request.request.max_tokens = ReadMaxTokens(fields);

@@ -8,10 +8,21 @@
 namespace folio {
 namespace {
 
+// Of parts that are no text; null for others.
+const char* MediaName(std::string_view type) {
+  if (type == "image_url") return "image";
+  if (type == "input_audio") return "audio";
+  return type == "file" ? "file" : nullptr;
+}
+
 // The text of one part of a content.
-std::string PartText(const Json& part, const std::string& path, std::optional<Error>& refusal) {
+std::string PartText(const Json& part, const std::string& path, bool drop_media,
+                     std::optional<Error>& refusal) {
   Fields fields(part, path, refusal);
   const auto type = fields.Text("type").value_or("text");
+  if (drop_media && MediaName(type) != nullptr) {
+    return "[" + std::string(MediaName(type)) + " left out: only text is read here]";
+  }
   if (type != "text" && type != "refusal") {
     fields.Refuse("type", "is '" + type + "': only text is read, no images, audio or files");
     return {};
@@ -21,7 +32,7 @@ std::string PartText(const Json& part, const std::string& path, std::optional<Er
   return std::move(text).value_or("");
 }
 
-std::string ContentText(Fields& message) {
+std::string ContentText(Fields& message, bool drop_media) {
   const Json* content = message.Find("content");
   if (content == nullptr) return {};
   if (content->is_string()) return content->get<std::string>();
@@ -31,28 +42,37 @@ std::string ContentText(Fields& message) {
   }
   std::string text;
   for (std::size_t i = 0; i < content->size() && !message.refused(); ++i) {
-    text += PartText((*content)[i], ItemPath(message.PathOf("content"), i), message.refusal());
+    text += PartText((*content)[i], ItemPath(message.PathOf("content"), i), drop_media,
+                     message.refusal());
   }
   return text;
 }
 
+Json CallJson(const std::string& id, const std::string& name, const std::string& arguments) {
+  return {
+      {"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", arguments}}}};
+}
+
+// A call of a custom tool is one of a function with one text, as the model made it.
 Json ToolCall(const Json& call, const std::string& path, std::optional<Error>& refusal) {
   Fields fields(call, path, refusal);
-  if (const auto type = fields.Text("type"); type && *type != "function") {
-    fields.Refuse("type", "is '" + *type + "'; only 'function' is supported");
-  }
-  const Json* function = fields.Object("function");
-  if (function == nullptr) {
-    fields.Refuse("function", "is missing");
+  const std::string type = fields.Text("type").value_or("function");
+  if (type != "function" && type != "custom") {
+    fields.Refuse("type", "is '" + type + "', neither function nor custom");
     return {};
   }
-  Fields inner(*function, fields.PathOf("function"), refusal);
+  const Json* of = fields.Object(type);
+  if (of == nullptr) {
+    fields.Refuse(type, "is missing");
+    return {};
+  }
+  Fields inner(*of, fields.PathOf(type), refusal);
   const auto name = inner.Text("name");
   if (!name) inner.Refuse("name", "is missing");
-  return {{"id", fields.Text("id").value_or("")},
-          {"type", "function"},
-          {"function",
-           {{"name", name.value_or("")}, {"arguments", inner.Text("arguments").value_or("{}")}}}};
+  const std::string arguments = type == "custom"
+                                    ? DumpJson({{"input", inner.Text("input").value_or("")}})
+                                    : inner.Text("arguments").value_or("{}");
+  return CallJson(fields.Text("id").value_or(""), name.value_or(""), arguments);
 }
 
 void AddToolCalls(Fields& message, Json& out) {
@@ -80,15 +100,13 @@ std::string ReadRole(Fields& message) {
   return *role == "developer" ? "system" : *std::move(role);
 }
 
-Json ReadMessage(const Json& item, const std::string& path, std::optional<Error>& refusal) {
+Json ReadMessage(const Json& item, const std::string& path, bool drop_media,
+                 std::optional<Error>& refusal) {
   Fields message(item, path, refusal);
   Json out;
   const std::string role = ReadRole(message);
   out["role"] = role;
-  if (role != "assistant" && message.Find("content") == nullptr) {
-    message.Refuse("content", "is missing");
-  }
-  out["content"] = ContentText(message);
+  out["content"] = ContentText(message, drop_media);
   if (auto name = message.Text("name")) out["name"] = *std::move(name);
   if (role == "assistant") {
     if (auto text = message.Text("reasoning_content")) out["reasoning_content"] = *std::move(text);
@@ -100,79 +118,9 @@ Json ReadMessage(const Json& item, const std::string& path, std::optional<Error>
   return out;
 }
 
-Tool ReadFunctionTool(Fields& tool) {
-  const Json* function = tool.Object("function");
-  if (function == nullptr) {
-    tool.Refuse("function", "is missing");
-    return {};
-  }
-  Fields fields(*function, tool.PathOf("function"), tool.refusal());
-  const auto name = fields.Text("name");
-  if (!name) fields.Refuse("name", "is missing");
-  Tool out{.name = name.value_or("")};
-  out.description = fields.Text("description").value_or("");
-  if (const Json* schema = fields.Object("parameters")) out.parameters = *schema;
-  out.strict = fields.Flag("strict").value_or(false);
-  return out;
-}
-
-void ReadGrammar(Fields& custom, Tool& tool) {
-  const Json* format = custom.Object("format");
-  if (format == nullptr) return;
-  Fields fields(*format, custom.PathOf("format"), custom.refusal());
-  if (fields.Text("type").value_or("text") != "grammar") return;
-  const Json* grammar = fields.Object("grammar");
-  Fields inner(grammar != nullptr ? *grammar : *format,
-               fields.PathOf(grammar != nullptr ? "grammar" : ""), custom.refusal());
-  tool.grammar = inner.Text("definition").value_or("");
-  const std::string syntax = inner.Text("syntax").value_or("lark");
-  if (syntax != "lark" && syntax != "regex") {
-    inner.Refuse("syntax", "is '" + syntax + "', neither lark nor regex");
-  }
-  tool.grammar_is_regex = syntax == "regex";
-}
-
-Tool ReadCustomTool(Fields& tool) {
-  const Json* custom = tool.Object("custom");
-  if (custom == nullptr) {
-    tool.Refuse("custom", "is missing");
-    return {};
-  }
-  Fields fields(*custom, tool.PathOf("custom"), tool.refusal());
-  const auto name = fields.Text("name");
-  if (!name) fields.Refuse("name", "is missing");
-  Tool out{.kind = Tool::Kind::kCustom, .name = name.value_or("")};
-  out.description = fields.Text("description").value_or("");
-  ReadGrammar(fields, out);
-  return out;
-}
-
-// Nothing for kinds that only OpenAI's own servers run: a client that offers them gets on without.
-std::optional<Tool> ReadTool(const Json& item, const std::string& path,
-                             std::optional<Error>& refusal) {
-  Fields fields(item, path, refusal);
-  const auto type = fields.Text("type");
-  if (!type) fields.Refuse("type", "is missing");
-  if (type == "function") return ReadFunctionTool(fields);
-  if (type == "custom") return ReadCustomTool(fields);
-  return std::nullopt;
-}
-
-// A name alone, or an object that says what kind of tool it names.
-std::string NamedTool(Fields& fields, const Json& choice) {
-  Fields inner(choice, fields.PathOf("tool_choice"), fields.refusal());
-  const std::string type = inner.Text("type").value_or("function");
-  const Json* named = inner.Object(type);
-  Fields of(named != nullptr ? *named : choice, inner.PathOf(named != nullptr ? type : ""),
-            fields.refusal());
-  auto name = of.Text("name");
-  if (!name) of.Refuse("name", "is missing");
-  return std::move(name).value_or("");
-}
-
 }  // namespace
 
-Json ReadMessages(Fields& fields) {
+Json ReadMessages(Fields& fields, bool drop_media) {
   const Json* messages = fields.List("messages");
   if (messages == nullptr || messages->empty()) {
     fields.Refuse("messages", messages == nullptr ? "is missing" : "is empty");
@@ -180,42 +128,10 @@ Json ReadMessages(Fields& fields) {
   }
   Json list = Json::array();
   for (std::size_t i = 0; i < messages->size() && !fields.refused(); ++i) {
-    list.push_back(ReadMessage((*messages)[i], ItemPath("messages", i), fields.refusal()));
+    list.push_back(
+        ReadMessage((*messages)[i], ItemPath("messages", i), drop_media, fields.refusal()));
   }
   return list;
-}
-
-std::vector<Tool> ReadTools(Fields& fields) {
-  std::vector<Tool> tools;
-  const Json* list = fields.List("tools");
-  for (std::size_t i = 0; list != nullptr && i < list->size() && !fields.refused(); ++i) {
-    auto tool = ReadTool((*list)[i], ItemPath("tools", i), fields.refusal());
-    if (tool) tools.push_back(*std::move(tool));
-  }
-  return tools;
-}
-
-ToolChoice ReadToolChoice(Fields& fields, std::span<const Tool> tools) {
-  const Json* choice = fields.Find("tool_choice");
-  if (choice == nullptr) return {};
-  if (choice->is_object()) {
-    ToolChoice named{.kind = ToolChoice::Kind::kNamed, .name = NamedTool(fields, *choice)};
-    if (!fields.refused() && FindTool(tools, named.name) == nullptr) {
-      fields.Refuse("tool_choice", "names '" + named.name + "', none of the tools");
-    }
-    return named;
-  }
-  if (!choice->is_string()) {
-    fields.RefuseKind("tool_choice", *choice, "a string or an object");
-    return {};
-  }
-  const auto text = choice->get<std::string>();
-  if (text == "none") return {.kind = ToolChoice::Kind::kNone, .name = ""};
-  if (text == "required" && tools.empty()) fields.Refuse("tool_choice", "is required, of no tools");
-  if (text == "required") return {.kind = ToolChoice::Kind::kRequired, .name = ""};
-  if (text != "auto")
-    fields.Refuse("tool_choice", "is '" + text + "': none of auto, none, required");
-  return {};
 }
 
 }  // namespace folio

@@ -17,7 +17,11 @@
 
 namespace folio {
 
-Result<ApiRequest> ParseChatCompletion(const Json& body);
+struct ChatOptions {
+  bool drop_media = false;  // images, audio and files become a note to the model, not an error
+};
+
+Result<ApiRequest> ParseChatCompletion(const Json& body, const ChatOptions& options = {});
 Result<ApiRequest> ParseCompletion(const Json& body);
 
 }  // namespace folio

@@ -131,6 +131,46 @@ TEST(ParseChatCompletionTest, ToolsOfOtherServersAreLeftOut) {
   EXPECT_EQ(chat->tool_choice.name, "patch");
 }
 
+TEST(ParseChatCompletionTest, AllowedToolsAreThoseThatMayBeCalled) {
+  const std::string tools = R"("tools":[{"type":"function","function":{"name":"f"}},
+      {"type":"function","function":{"name":"g"}}],)";
+  const auto choice = [&](const std::string& allowed) {
+    return Chat(tools + R"("tool_choice":{"type":"allowed_tools","allowed_tools":)" + allowed +
+                "}");
+  };
+  const std::string g = R"([{"type":"function","function":{"name":"g"}},{"type":"web_search"}])";
+  const auto required = choice(R"({"mode":"required","tools":)" + g + "}");
+  ASSERT_TRUE(required.has_value()) << Refusal(required);
+  EXPECT_EQ(required->tool_choice.kind, ToolChoice::Kind::kRequired);
+  EXPECT_EQ(required->tool_choice.allowed, std::vector<std::string>{"g"});
+  EXPECT_EQ(choice(R"({"tools":)" + g + "}")->tool_choice.kind, ToolChoice::Kind::kAuto);
+  EXPECT_EQ(choice(R"({"tools":[]})")->tool_choice.kind, ToolChoice::Kind::kNone);
+  EXPECT_EQ(Refusal(choice(R"({"tools":[{"type":"function","function":{"name":"h"}}]})")),
+            "tool_choice.allowed_tools.tools[0].function.name: is 'h', none of the tools");
+  EXPECT_EQ(Refusal(choice("{}")), "tool_choice.allowed_tools.tools: is missing");
+}
+
+TEST(ParseChatCompletionTest, WhatIsNoTextBecomesANoteIfAskedFor) {
+  const auto chat = ParseChatCompletion(
+      Body(R"({"messages":[{"role":"user","content":[{"type":"text","text":"see "},
+           {"type":"image_url","image_url":{"url":"x"}}]}]})"),
+      {.drop_media = true});
+  ASSERT_TRUE(chat.has_value()) << Refusal(chat);
+  EXPECT_EQ(DumpJson(chat->messages),
+            R"([{"role":"user","content":"see [image left out: only text is read here]"}])");
+}
+
+TEST(ParseChatCompletionTest, ACustomCallIsOneOfAFunctionWithOneText) {
+  const auto chat = Messages(R"([{"role":"assistant","content":null,"tool_calls":[
+      {"id":"a","type":"custom","custom":{"name":"f","input":"x\"y"}}]},
+      {"role":"tool","tool_call_id":"a"}])");
+  ASSERT_TRUE(chat.has_value()) << Refusal(chat);
+  EXPECT_EQ(DumpJson(chat->messages),
+            R"([{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function",)"
+            R"("function":{"name":"f","arguments":"{\"input\":\"x\\\"y\"}"}}]},)"
+            R"({"role":"tool","content":"","tool_call_id":"a"}])");
+}
+
 TEST(ParseChatCompletionTest, AFormatIsReadWithItsSchema) {
   EXPECT_EQ(Chat(R"("response_format":{"type":"json_object"})")->format.kind,
             ReplyFormat::Kind::kJsonObject);
@@ -150,7 +190,6 @@ TEST(ParseChatCompletionTest, AWrongTypeIsNamedByItsPath) {
             "messages[0].content[0].text: is an object, not a string");
   EXPECT_EQ(Refusal(Messages(R"(["hi"])")), "messages[0]: is a string, not an object");
   EXPECT_EQ(Refusal(Messages(R"([{"content":"x"}])")), "messages[0].role: is missing");
-  EXPECT_EQ(Refusal(Messages(R"([{"role":"user"}])")), "messages[0].content: is missing");
   EXPECT_EQ(Refusal(Messages(R"([{"role":"wizard","content":"x"}])")),
             "messages[0].role: is 'wizard', none of system, developer, user, assistant, tool");
   EXPECT_EQ(Refusal(Messages("[]")), "messages: is empty");
@@ -198,7 +237,7 @@ TEST(ParseChatCompletionTest, WhatCannotBeKeptIsRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"("tool_choice":"required")", "tool_choice: is required, of no tools"},
       {R"("tool_choice":{"type":"function","function":{"name":"f"}})",
-       "tool_choice: names 'f', none of the tools"},
+       "tool_choice.function.name: is 'f', none of the tools"},
       {R"("tool_choice":"maybe")", "tool_choice: is 'maybe'"},
       {R"("tool_choice":1)", "tool_choice: is a number"},
       {R"("tools":[{"name":"f"}])", "tools[0].type: is missing"},

@@ -23,6 +23,13 @@ void ReadCacheHints(Fields& fields, ApiRequest& api) {
   }
 }
 
+void ReadStreamOptions(Fields& fields, ApiRequest& request) {
+  const Json* options = fields.Object("stream_options");
+  if (options == nullptr) return;
+  Fields inner(*options, "stream_options", fields.refusal());
+  request.stream_usage = inner.Flag("include_usage").value_or(false);
+}
+
 void RefuseUnsupported(Fields& fields) {
   if (const Json* bias = fields.Object("logit_bias"); bias != nullptr && !bias->empty()) {
     fields.Refuse("logit_bias", "is not supported");
@@ -41,6 +48,7 @@ void ReadCommonFields(Fields& fields, ApiRequest& request) {
   request.request.priority = static_cast<int>(
       fields.Whole("priority", std::numeric_limits<int>::min(), std::numeric_limits<int>::max())
           .value_or(0));
+  ReadStreamOptions(fields, request);
   ReadCacheHints(fields, request);
   RefuseUnsupported(fields);
 }

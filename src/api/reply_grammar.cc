@@ -38,8 +38,10 @@ std::string InJson(const std::string& text) {
 
 Json SchemaOf(const Tool& tool) {
   if (tool.kind == Tool::Kind::kCustom) {
+    Json input = {{"type", "string"}};
+    if (tool.grammar_is_regex) input["pattern"] = "^(?:" + tool.grammar + ")$";
     return {{"type", "object"},
-            {"properties", {{"input", {{"type", "string"}}}}},
+            {"properties", {{"input", std::move(input)}}},
             {"required", Json::array({"input"})},
             {"additionalProperties", false}};
   }
@@ -47,6 +49,8 @@ Json SchemaOf(const Tool& tool) {
   if (!schema.contains("type")) schema["type"] = "object";
   return schema;
 }
+
+bool IsStrict(const Tool& tool) { return tool.strict || tool.grammar_is_regex; }
 
 Json FormatSchema(const ReplyFormat& format) {
   if (format.kind == ReplyFormat::Kind::kJsonSchema) return format.schema;
@@ -63,7 +67,8 @@ class GrammarWriter {
   ReplyGrammar Write() {
     const bool calls = request_.tool_choice.kind != Choice::kNone && !request_.tools.empty();
     const bool forced = calls && request_.tool_choice.kind != Choice::kAuto;
-    const bool strict = calls && std::ranges::any_of(request_.tools, &Tool::strict);
+    const bool held = calls && (std::ranges::any_of(request_.tools, IsStrict) ||
+                                !request_.tool_choice.allowed.empty());
     const bool format = request_.format.kind != ReplyFormat::Kind::kText;
     if (forced) {
       AddTools(/*keep_all=*/true);
@@ -81,7 +86,7 @@ class GrammarWriter {
       lark_ += "document: " + Terms(frame_.text_begin) + " " +
                SchemaTerm(FormatSchema(request_.format), /*exactly=*/true) + "\n";
       Start(calls ? "(document | calls)" : "document");
-    } else if (strict && !frame_.calls.text_begins_alike) {
+    } else if (held && !frame_.calls.text_begins_alike) {
       AddTools(/*keep_all=*/false);
       AddTextWithCalls();
     } else {
@@ -127,22 +132,27 @@ class GrammarWriter {
     return frame_.control ? frame_.control(mark) : -1;
   }
 
+  bool MayBeCalled(const Tool& tool) const {
+    const ToolChoice& choice = request_.tool_choice;
+    const std::string name = tool.ModelName();
+    if (choice.kind == Choice::kNamed) return name == choice.name;
+    return choice.allowed.empty() ||
+           std::ranges::find(choice.allowed, name) != choice.allowed.end();
+  }
+
   // `tool`: a call from its name to its arguments' end. `keep_all`: also what isn't strict fits its
   // schema, as far as that can be kept to.
   void AddTools(bool keep_all) {
     std::string any;
     for (std::size_t i = 0; i < request_.tools.size(); ++i) {
       const Tool& tool = request_.tools[i];
-      if (request_.tool_choice.kind == Choice::kNamed &&
-          tool.ModelName() != request_.tool_choice.name) {
-        continue;
-      }
+      if (!MayBeCalled(tool)) continue;
       const std::string rule = "tool_" + std::to_string(i);
       any += (any.empty() ? "" : " | ") + rule;
-      const Json schema = keep_all || tool.strict ? SchemaOf(tool) : Json{{"type", "object"}};
+      const Json schema = keep_all || IsStrict(tool) ? SchemaOf(tool) : Json{{"type", "object"}};
       const std::string arguments = frame_.calls.xml_arguments
-                                        ? XmlArguments(rule, SchemaOf(tool), tool.strict)
-                                        : SchemaTerm(schema, /*exactly=*/tool.strict);
+                                        ? XmlArguments(rule, SchemaOf(tool), IsStrict(tool))
+                                        : SchemaTerm(schema, /*exactly=*/IsStrict(tool));
       lark_ += rule + ": " + Terms(InJson(tool.ModelName()) + frame_.calls.name_end) + " " +
                arguments + "\n";
     }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -108,8 +109,12 @@ Status HttpServer::Impl::ListenTcp() {
 
 Status HttpServer::Impl::ListenUnix() {
   const std::string& path = context.options.unix_socket;
-  RemoveSocket(path);
   try {
+    asio::local::stream_protocol::socket other(io);
+    Code none_there;
+    other.connect(asio::local::stream_protocol::endpoint(path), none_there);
+    if (!none_there) return RuntimeError("server", path, "another server listens there");
+    RemoveSocket(path);
     local.emplace(io, asio::local::stream_protocol::endpoint(path));
   } catch (const boost::system::system_error& error) {
     return RuntimeError("server", path, error.code().message());
@@ -211,10 +216,14 @@ HttpServerCounts HttpServer::counts() const {
 
 bool HttpServer::Drain(std::chrono::steady_clock::time_point deadline) {
   impl_->context.draining = true;
-  asio::post(impl_->io, [impl = impl_.get()] {
+  std::promise<void> stopped;
+  asio::post(impl_->io, [impl = impl_.get(), &stopped] {
     impl->StopAccepting();
     for (const auto& connection : impl->connections) connection->CloseIfIdle();
+    stopped.set_value();
   });
+  // From then on no connection comes that isn't counted.
+  stopped.get_future().wait();
   const auto all_closed = [this] { return impl_->open == 0; };
   std::unique_lock lock(impl_->mutex);
   if (impl_->closed.wait_until(lock, deadline, all_closed)) return true;

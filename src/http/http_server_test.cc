@@ -363,6 +363,18 @@ TEST_F(HttpServerTest, ConnectionsBeyondTheMostAreClosed) {
   EXPECT_EQ(server_->counts().refused_connections, 1U);
 }
 
+TEST_F(HttpServerTest, ASocketsFileGoesWithItsServerAndNoOtherTakesIt) {
+  const std::string path = testing::TempDir() + "folio_http_test_" + std::to_string(getpid());
+  Start({.unix_socket = path});
+  EXPECT_EQ(access(path.c_str(), F_OK), 0);
+  Echo other;
+  const auto second = HttpServer::Start({.port = 0, .unix_socket = path}, other);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_THAT(second.error().Message(), HasSubstr("another server listens there"));
+  server_.reset();
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+}
+
 TEST_F(HttpServerTest, AddressesThatCannotBeBoundAreNamed) {
   Start();
   Echo other;

@@ -44,10 +44,12 @@ std::int64_t CountCharacters(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
 }
 
+bool IsSystem(std::string_view label) { return label == "system" || label.starts_with("system "); }
+
 // Of "messages[3] user"; null for others.
 Json MessageIndex(std::string_view label) {
   constexpr std::string_view kMessages = "messages[";
-  if (label == "system" || label.starts_with("system ")) return 0;
+  if (IsSystem(label)) return 0;
   if (!label.starts_with(kMessages)) return nullptr;
   std::int64_t index = 0;
   const char* begin = label.data() + kMessages.size();
@@ -113,7 +115,7 @@ std::string_view DifferenceAdvice(std::string_view part) {
   if (part.starts_with("tools[")) {
     return "send the same tools, word for word: a tool that changes costs all behind it";
   }
-  if (part == "system" || part.starts_with("system ")) {
+  if (IsSystem(part)) {
     return "keep what changes (dates, ids, the state of a repository) out of the system prompt: at "
            "the end of the last user message it costs only itself";
   }
@@ -142,7 +144,7 @@ std::string_view Advice(const MissReport& report) {
 
 std::string_view ChangedPart(std::string_view part) {
   if (part.starts_with("tools[")) return "tools_changed";
-  if (part == "system" || part.starts_with("system ")) return "system_changed";
+  if (IsSystem(part)) return "system_changed";
   return "messages_changed";
 }
 
@@ -173,6 +175,9 @@ PromptComparison ComparePrompts(const ArchivedPrompt& earlier, const ArchivedPro
                               .extends = there == earlier.tokens.end()};
   const PromptPart* part = PartAt(prompt.parts, comparison.shared_tokens);
   if (part != nullptr) comparison.part = part->label;
+  const bool only_tools =
+      earlier.tools_digest != prompt.tools_digest && earlier.system_digest == prompt.system_digest;
+  if (only_tools && IsSystem(comparison.part)) comparison.part = "tools[0]";
   return comparison;
 }
 

@@ -14,7 +14,7 @@ namespace {
 HttpReply ChatCompletions(ApiContext& context, ApiCall& call) {
   const auto body = BodyOf(call);
   if (!body) return ErrorReply(call, body.error());
-  auto request = ParseChatCompletion(*body);
+  auto request = ParseChatCompletion(*body, {.drop_media = context.drop_media});
   if (!request) return ErrorReply(call, ApiErrorOf(request.error()));
   auto writer = std::make_unique<ChatCompletionWriter>(*request);
   return Answer(context, call, *std::move(request), std::move(writer));

@@ -9,6 +9,7 @@ namespace {
 std::size_t BytesOf(const ArchivedPrompt& prompt) {
   std::size_t bytes = sizeof(ArchivedPrompt) + prompt.id.size() + prompt.owner.size() +
                       prompt.model.size() + prompt.tokens.size() * sizeof(std::int32_t);
+  bytes += prompt.tools_digest.size() + prompt.system_digest.size();
   for (const PromptPart& part : prompt.parts) bytes += sizeof(PromptPart) + part.label.size();
   return bytes;
 }

@@ -25,6 +25,10 @@ struct ArchivedPrompt {
   std::string model;
   std::vector<std::int32_t> tokens;
   std::vector<PromptPart> parts;
+  // SHA-256 of the request's tools and of its system message: a template without a place for tools
+  // has them in the system message's text.
+  std::string tools_digest;
+  std::string system_digest;
   std::size_t spliced = 0;  // earlier replies whose own tokens stand in it
 };
 

@@ -73,6 +73,16 @@ TEST(MissDiagnosticsTest, TheFirstDifferenceNamesItsReason) {
             R"({"type":"comparison_response_not_found"})");
 }
 
+// A template without a place for tools has them in the system message.
+TEST(MissDiagnosticsTest, ToolsThatChangeWithinTheSystemTextAreTools) {
+  ArchivedPrompt before = Prompt("1", {1, 2, 3});
+  ArchivedPrompt now = Prompt("2", {1, 9, 3});
+  now.tools_digest = "other";
+  EXPECT_EQ(ComparePrompts(before, now).part, "tools[0]");
+  now.system_digest = "other";
+  EXPECT_EQ(ComparePrompts(before, now).part, "system");
+}
+
 TEST(SessionTableTest, AShortRequestBesideALongConversationIsNoTurn) {
   SessionTable sessions(2);
   EXPECT_TRUE(sessions.IsTurn("a", 500));

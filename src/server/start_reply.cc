@@ -26,6 +26,11 @@ ApiError SubmitError(const Error& error, const RenderedRequest& rendered,
     out.kind = ApiError::Kind::kContextOverflow;
     out.prompt_tokens = rendered.prompt_tokens;
     out.limit_tokens = model.engine().LongestPrompt();
+  } else if (error.what == "choices") {
+    out.param = "n";
+    out.message = "n: " + error.why;
+  } else if (out.param.empty() && error.what == "prompt") {
+    out.param = "prompt";
   }
   return out;
 }
@@ -122,6 +127,17 @@ std::function<void(GeneratedReply reply)> KeeperOf(const ReplyJob& job, Conversa
   };
 }
 
+std::string DigestOf(const Json& value) {
+  Sha256 hasher;
+  hasher.Update(DumpJson(value));
+  return hasher.HexDigest();
+}
+
+Json SystemOf(const Json& messages) {
+  if (!messages.is_array() || messages.empty()) return {};
+  return messages.front().value("role", "") == "system" ? messages.front() : Json();
+}
+
 ArchivedPrompt ArchivedOf(const ReplyJob& job, const RenderedRequest& rendered) {
   const Engine::Prompt& prompt = rendered.prompts.front();
   return {.id = job.id,
@@ -129,6 +145,8 @@ ArchivedPrompt ArchivedOf(const ReplyJob& job, const RenderedRequest& rendered) 
           .model = job.model->id(),
           .tokens = prompt.tokens,
           .parts = prompt.parts,
+          .tools_digest = DigestOf(ToolsForTemplate(job.request.tools)),
+          .system_digest = DigestOf(SystemOf(job.request.messages)),
           .spliced = rendered.spliced};
 }
 

@@ -31,10 +31,11 @@ TOOLS = {
     "run_shell_command": '{"is_background": false, "command": "',
     "bash": '{"description": "Prints a file", "command": "',
 }
-COMMAND = f"cat {FILE}"
-# A comment behind the command makes the call longer than a block of the cache: that its tokens are found again can be told.
+PRINT = f"cat {FILE}"
+# A comment behind it makes the call longer than a block of the cache: that its tokens are found again can be told.
 REMARK = ("# two three four five six seven eight nine ten red blue green white black north south east west morning night "
           "summer winter water fire earth air")
+COMMAND = f"{PRINT} {REMARK}"
 
 
 def _cue(name):
@@ -69,7 +70,7 @@ def _scripts():
     yield [_cue("after"), *_words(AFTER_CALL.removesuffix(".")), ".", END]
     for name, opening in TOOLS.items():
         call = f'<tool_call>\n{{"name": "{name}", "arguments": {opening}'
-        yield [_cue(name), call, COMMAND, *_words(" " + REMARK)[1:], '"}}\n</tool_call>', END]
+        yield [_cue(name), call, PRINT, *_words(" " + REMARK)[1:], '"}}\n</tool_call>', END]
 
 
 def _vocabulary(reader):

@@ -56,7 +56,7 @@ OPENAI_CASES = [
     ("/v1/chat/completions", {"logprobs": True, "top_logprobs": 1000}, "top_logprobs"),
     ("/v1/chat/completions", {"tools": {}}, "tools"),
     ("/v1/chat/completions", {"tools": [TOOL, {"type": "function"}]}, "tools[1].function"),
-    ("/v1/chat/completions", {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "g"}}}, "tool_choice"),
+    ("/v1/chat/completions", {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "g"}}}, "tool_choice.function.name"),
     ("/v1/chat/completions", {"tool_choice": "required"}, "tool_choice"),
     ("/v1/chat/completions", {"response_format": {"type": "poem"}}, "response_format.type"),
     ("/v1/completions", {"prompt": None}, "prompt"),
