@@ -1,5 +1,5 @@
-// What is not the forward pass: scheduling, blocks and drawing beside a full batch of decodes; and
-// the hashing and matching of a long prompt.
+// What is not the forward pass: scheduling, blocks, drawing and the trace beside a full batch of
+// decodes; and the hashing and matching of a long prompt.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -10,6 +10,7 @@
 #include "folio/median.h"
 #include "kvcache/kv_cache_manager.h"
 #include "kvcache/kv_sizing.h"
+#include "trace/trace.h"
 
 namespace folio {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::uint64_t kSteps = 40;
 constexpr std::int64_t kGenerated = 200;  // more than those steps and what ends them
 constexpr std::int64_t kLongPrompt = 100'000;
 constexpr int kRepeats = 7;
+constexpr std::size_t kTracedEvents = 65'536;  // a ring that doesn't fit the first caches
 
 using Clock = std::chrono::steady_clock;
 
@@ -32,6 +34,7 @@ struct StepCosts {
   double forward_s = 0;
   double schedule_s = 0;
   double draw_s = 0;
+  double events = 0;  // of a step, those in which prompts were computed included
 };
 
 // Waits until every stream has had a token; none is read to its end.
@@ -64,6 +67,33 @@ Result<StepCosts> MeasureSteps(Engine& engine, std::int64_t count) {
                    .forward_s = after.forward_seconds - before.forward_seconds,
                    .schedule_s = after.schedule_seconds - before.schedule_seconds,
                    .draw_s = after.draw_seconds - before.draw_seconds};
+}
+
+// The same with the events that all its steps emit. Between two snapshots without requests nothing
+// writes to the trace, so that it may be read.
+Result<StepCosts> MeasureStepsAndEvents(Engine& engine, std::int64_t count) {
+  const std::uint64_t steps_before = engine.TakeSnapshot().steps;
+  const std::uint64_t events_before = engine.model().trace().emitted();
+  Result<StepCosts> costs = MeasureSteps(engine, count);
+  if (!costs) return costs;
+  const Snapshot after = engine.TakeSnapshot();
+  costs->events = static_cast<double>(engine.model().trace().emitted() - events_before) /
+                  static_cast<double>(after.steps - steps_before);
+  return costs;
+}
+
+// Seconds to keep one event in a ring.
+double MeasureEvent() {
+  std::vector<double> seconds;
+  for (int i = 0; i < kRepeats; ++i) {
+    Trace trace(kTracedEvents);
+    const auto start = Clock::now();
+    for (std::size_t event = 0; event < 8 * kTracedEvents; ++event) {
+      trace.Emit({.request = event, .a = 1, .b = 1, .type = EventType::kChunk});
+    }
+    seconds.push_back(SecondsSince(start) / static_cast<double>(trace.emitted()));
+  }
+  return Median(seconds);
 }
 
 struct LongPromptCosts {
@@ -116,8 +146,9 @@ Result<ScenarioReport> RunCosts(const EngineArgs& args, const ServingArgs& servi
     return std::unexpected(committed.error());
   }
   (*engine)->ResetCache();
-  const Result<StepCosts> costs = MeasureSteps(**engine, count);
+  const Result<StepCosts> costs = MeasureStepsAndEvents(**engine, count);
   if (!costs) return std::unexpected(costs.error());
+  const double event_s = MeasureEvent();
   const LongPromptCosts prompt = MeasureLongPrompt((*engine)->model());
 
   const auto steps = static_cast<double>(costs->steps);
@@ -129,6 +160,9 @@ Result<ScenarioReport> RunCosts(const EngineArgs& args, const ServingArgs& servi
                  {"draw_s", costs->draw_s / steps},
                  {"schedule_share", costs->schedule_s / costs->forward_s},
                  {"draw_share", costs->draw_s / costs->forward_s},
+                 {"trace_events", costs->events},
+                 {"trace_event_s", event_s},
+                 {"trace_share", costs->events * event_s * steps / costs->forward_s},
                  {"long_prompt_tokens", kLongPrompt},
                  {"long_prompt_hash_s", prompt.hash_s},
                  {"long_prompt_match_s", prompt.match_s}};
@@ -139,6 +173,9 @@ Result<ScenarioReport> RunCosts(const EngineArgs& args, const ServingArgs& servi
           static_cast<long long>(count), 1e3 * costs->forward_s / steps,
           1e3 * costs->schedule_s / steps, 1e2 * costs->schedule_s / costs->forward_s,
           1e3 * costs->draw_s / steps, 1e2 * costs->draw_s / costs->forward_s) +
+      Format("  a trace that is kept: %.0f events of a step at %.1f ns each (%.4f %%)\n",
+             costs->events, 1e9 * event_s,
+             1e2 * costs->events * event_s * steps / costs->forward_s) +
       Format("  a prompt of %lld tokens: hashing %.2f ms, matching %.2f ms\n",
              static_cast<long long>(kLongPrompt), 1e3 * prompt.hash_s, 1e3 * prompt.match_s);
   return report;
