@@ -3,6 +3,7 @@
 FOLIO_BIN and FOLIO_MODEL_DIR say where they are (./test sets both); without them, the release build and the store.
 """
 import dataclasses
+import fcntl
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from engine_logits import GOLDEN  # noqa: F401  (finds the golden modules)
 from server import Server, fresh_key
 
 import make_tiny_models
+import scripted_model
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -89,6 +91,19 @@ def tiny_models(tmp_path_factory):
             make_tiny_models.write_model(name, file)
         return file
 
+    return path
+
+
+@pytest.fixture(scope="session")
+def scripted(smollm2, tmp_path_factory):
+    """The model that follows a script: it takes seconds to write, and so all workers have one."""
+    folder = tmp_path_factory.getbasetemp()
+    path = (folder.parent if os.environ.get("PYTEST_XDIST_WORKER") else folder) / "scripted.gguf"
+    with open(path.with_suffix(".lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            scripted_model.write(path.with_suffix(".new"), smollm2)
+            path.with_suffix(".new").rename(path)
     return path
 
 

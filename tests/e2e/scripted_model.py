@@ -19,6 +19,7 @@ END = "<|im_end|>"
 NORMAL, CONTROL, USER_DEFINED = 1, 3, 4
 
 FILE, WORD = "notes.txt", "pelican"
+FILES = {"apply_patch": "patch.txt"}  # of tools that aren't called for FILE
 PLAIN = "The capital of France is Paris."
 AFTER_CALL = "That file holds one word."
 
@@ -30,6 +31,8 @@ TOOLS = {
     "Bash": '{"command": "',
     "run_shell_command": '{"is_background": false, "command": "',
     "bash": '{"description": "Prints a file", "command": "',
+    "apply_patch": '{"input": "',
+    "get_weather": '{"city": "',
 }
 PRINT = f"cat {FILE}"
 # A comment behind it makes the call longer than a block of the cache: that its tokens are found again can be told.
@@ -42,9 +45,20 @@ def _cue(name):
     return f"<|cue_{name}|>"
 
 
+def cue(text, system):
+    """What opens the reply to a message: the template's macro in Python."""
+    if text.startswith("<tool_response>") and WORD in text:
+        return _cue("after")
+    return _cue(next((name for name in TOOLS if file_of(name) in text and f'"{name}"' in system), "plain"))
+
+
+def file_of(name):
+    return FILES.get(name, FILE)
+
+
 def chat_template():
     """ChatML, with a cue in front of each reply: the same one whether the reply is to be made or is an earlier one."""
-    calls = "".join(f"{{%- elif '{FILE}' in text and '\"{name}\"' in system -%}}{_cue(name)}" for name in TOOLS)
+    calls = "".join(f"{{%- elif '{file_of(name)}' in text and '\"{name}\"' in system -%}}{_cue(name)}" for name in TOOLS)
     return ("{%- macro cue(text, system) -%}{%- if text.startswith('<tool_response>') and '" + WORD + "' in text -%}" + _cue("after") + calls
             + "{%- else -%}" + _cue("plain") + "{%- endif -%}{%- endmacro -%}"
             "{%- set system = messages[0].content if messages[0].role == 'system' else '' -%}"
@@ -71,6 +85,11 @@ def _scripts():
     for name, opening in TOOLS.items():
         call = f'<tool_call>\n{{"name": "{name}", "arguments": {opening}'
         yield [_cue(name), call, PRINT, *_words(" " + REMARK)[1:], '"}}\n</tool_call>', END]
+
+
+def script(opening):
+    """The spellings of a reply's tokens after the cue that opens it."""
+    return next(tokens[1:] for tokens in _scripts() if tokens[0] == opening)
 
 
 def _vocabulary(reader):

@@ -11,13 +11,6 @@ BLOCK = 16  # tokens: the cache keeps whole blocks
 SHARED = 0.98  # of a prompt whose end alone differs
 
 
-@pytest.fixture(scope="module")
-def model(smollm2, tmp_path_factory):
-    path = tmp_path_factory.mktemp("scripted") / "scripted.gguf"
-    scripted_model.write(path, smollm2)
-    return path
-
-
 class Session:
     """A client in a room with a server."""
 
@@ -44,11 +37,11 @@ class Session:
 
 
 @pytest.fixture
-def session(folio, model, tmp_path):
+def session(folio, scripted, tmp_path):
     rooms = []
 
     def start(client):
-        rooms.append(Room(folio, model, tmp_path))
+        rooms.append(Room(folio, scripted, tmp_path))
         running = Session(client, rooms[0])
         running.connect()
         return running
