@@ -1,6 +1,7 @@
 """What the prompts of the model that follows a script are, put together apart from the server: requests of three dialects
 become one conversation, its tools are described in the system text, and the template of scripted_model.py is written down
 in Python. Replies that come back are the tokens that they were generated as."""
+import copy
 import dataclasses
 import json
 
@@ -161,13 +162,15 @@ class Generated:
 class Rendering:
     """The tokens of one caller's conversations."""
 
-    def __init__(self, server, model, known=None):
-        spellings = GGUFReader(model).fields["tokenizer.ggml.tokens"].contents() if known is None else []
-        self.ids = known or {spelling: number for number, spelling in enumerate(spellings)}
+    def __init__(self, server, model):
+        spellings = GGUFReader(model).fields["tokenizer.ggml.tokens"].contents()
+        self.ids = {spelling: number for number, spelling in enumerate(spellings)}
         self.server, self.replies, self._encoded = server, [], {}
 
     def of_another_caller(self):
-        return Rendering(self.server, None, self.ids)
+        other = copy.copy(self)
+        other.replies = []
+        return other
 
     def encode(self, text):
         if text not in self._encoded:
