@@ -14,15 +14,6 @@ std::string_view FinishReasonText(FinishReason reason, bool called) {
   return called ? "tool_calls" : "stop";
 }
 
-// The one text of a custom tool's arguments; a model that didn't keep to {"input": text} gave
-// something else, which is passed on as it is.
-std::string CustomInput(const std::string& arguments) {
-  const auto parsed = ParseJson(arguments);
-  if (!parsed || !parsed->is_object()) return arguments;
-  const auto input = parsed->find("input");
-  return input != parsed->end() && input->is_string() ? input->get<std::string>() : arguments;
-}
-
 void Append(Json& logprobs, const Json& more) {
   if (more.is_null()) return;
   if (logprobs.is_null()) {
@@ -87,16 +78,36 @@ std::string ChatCompletionWriter::CallId(const Choice& choice, std::size_t call)
 
 Json ChatCompletionWriter::CallJson(const Choice& choice, std::size_t call) const {
   const Call& of = choice.calls[call];
-  const Tool* tool = FindTool(tools_, of.name);
-  Json json = {{"id", CallId(choice, call)}};
-  if (tool != nullptr && tool->kind == Tool::Kind::kCustom) {
-    json["type"] = "custom";
-    json["custom"] = {{"name", of.name}, {"input", CustomInput(of.arguments)}};
-  } else {
-    json["type"] = "function";
-    json["function"] = {{"name", of.name}, {"arguments", of.arguments}};
-  }
+  Json json = {{"id", CallId(choice, call)}, {"type", of.custom ? "custom" : "function"}};
+  json[of.custom ? "custom" : "function"] = {{"name", of.name},
+                                             {of.custom ? "input" : "arguments", of.arguments}};
   return json;
+}
+
+Json ChatCompletionWriter::TellCall(Choice& choice, const ReplyPiece& piece) {
+  const bool starts = piece.kind == ReplyPiece::Kind::kCallStart;
+  if (starts) {
+    const Tool* tool = FindTool(tools_, piece.text);
+    choice.calls.push_back(
+        {.name = piece.text, .custom = tool != nullptr && tool->kind == Tool::Kind::kCustom});
+  }
+  Call& call = choice.calls.back();
+  Json told = {{"index", choice.calls.size() - 1}};
+  if (starts) {
+    told.update(CallJson(choice, choice.calls.size() - 1));
+    return told;
+  }
+  call.whole = piece.kind == ReplyPiece::Kind::kCallEnd;
+  std::string more = piece.text;
+  if (call.custom) more = call.whole ? call.input.End() : call.input.Add(piece.text);
+  if (more.empty()) return {};
+  call.arguments += more;
+  if (call.custom) {
+    told["custom"] = {{"input", std::move(more)}};
+  } else {
+    told["function"] = {{"arguments", std::move(more)}};
+  }
+  return told;
 }
 
 Json ChatCompletionWriter::Tell(Choice& choice, const ReplyPiece& piece) {
@@ -107,31 +118,11 @@ Json ChatCompletionWriter::Tell(Choice& choice, const ReplyPiece& piece) {
     case ReplyPiece::Kind::kReasoning:
       choice.reasoning += piece.text;
       return {{"reasoning_content", piece.text}};
-    case ReplyPiece::Kind::kCallStart:
-      choice.calls.push_back({.name = piece.text});
-      break;
-    case ReplyPiece::Kind::kCallArguments:
-      choice.calls.back().arguments += piece.text;
-      break;
-    case ReplyPiece::Kind::kCallEnd:
-      choice.calls.back().whole = true;
+    default:
       break;
   }
-  const std::size_t index = choice.calls.size() - 1;
-  const Tool* tool = FindTool(tools_, choice.calls.back().name);
-  const bool custom = tool != nullptr && tool->kind == Tool::Kind::kCustom;
-  Json call;
-  // A custom tool's text stands inside the arguments: it is told once they are whole.
-  if (piece.kind == (custom ? ReplyPiece::Kind::kCallEnd : ReplyPiece::Kind::kCallStart)) {
-    call = CallJson(choice, index);
-  } else if (piece.kind == ReplyPiece::Kind::kCallArguments && !custom) {
-    call["function"] = {{"arguments", piece.text}};
-  } else {
-    return {};
-  }
-  Json indexed = {{"index", index}};
-  indexed.update(call);
-  return {{"tool_calls", Json::array({std::move(indexed)})}};
+  Json call = TellCall(choice, piece);
+  return call.is_null() ? Json() : Json{{"tool_calls", Json::array({std::move(call)})}};
 }
 
 std::string ChatCompletionWriter::Add(int choice, const ReplyAddition& addition) {

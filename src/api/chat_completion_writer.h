@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/api_request.h"
+#include "api/custom_tool_input.h"
 #include "api/reply_writer.h"
 
 namespace folio {
@@ -24,8 +25,10 @@ class ChatCompletionWriter final : public ReplyWriter {
 
  private:
   struct Call {
-    std::string name;       // the model's
-    std::string arguments;  // JSON
+    std::string name;  // the model's
+    bool custom = false;
+    std::string arguments;  // so far: JSON, or a custom tool's text
+    CustomToolInput input;  // of a custom tool
     bool whole = false;
   };
   struct Choice {
@@ -41,6 +44,8 @@ class ChatCompletionWriter final : public ReplyWriter {
   std::string Chunk(Json choice) const;
   // The delta that tells a piece; null where there is none.
   Json Tell(Choice& choice, const ReplyPiece& piece);
+  // What it adds to the choice's last call: more of its arguments.
+  Json TellCall(Choice& choice, const ReplyPiece& piece);
   std::string CallId(const Choice& choice, std::size_t call) const;
   Json CallJson(const Choice& choice, std::size_t call) const;
   Json Message(const Choice& choice) const;
