@@ -245,7 +245,6 @@ void CheckResponses(const Input& input) {
   if (input.fails) return Require(events.back().name == "response.failed");
   Require(last["response"] == writer.Document());
   for (const Json& item : last["response"]["output"]) {
-    const std::string type = TextOr(item, "type");
     std::string text = TextOr(item, "arguments") + TextOr(item, "input");
     for (const Json& part : item.value("content", Json::array())) text += TextOr(part, "text");
     if (TextOr(item, "status") == "completed") Require(text == deltas[TextOr(item, "id")]);
