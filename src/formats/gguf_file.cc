@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "formats/byte_cursor.h"
-#include "formats/gguf_tensor_table.h"
 #include "formats/metadata_value.h"
 
 namespace folio {
@@ -50,10 +49,8 @@ Result<std::uint64_t> Alignment(const std::string& path, const Metadata& metadat
   return *value;
 }
 
-}  // namespace
-
-Result<GgufFile> ReadGgufFile(const std::string& path, std::span<const std::byte> bytes) {
-  ByteCursor cursor(bytes);
+Result<GgufFile> Read(const std::string& path, const GgufBytes& bytes, GgufArrays arrays,
+                      ByteCursor& cursor) {
   if (const auto magic = cursor.Take(4)) {
     if (Status good = CheckMagic(path, AsText(*magic)); !good) {
       return std::unexpected(std::move(good.error()));
@@ -70,11 +67,12 @@ Result<GgufFile> ReadGgufFile(const std::string& path, std::span<const std::byte
   }
   if (!pair_count) {
     return InputError(path, "header",
-                      "the file has " + std::to_string(bytes.size()) + " bytes, fewer than the " +
-                          std::to_string(kHeaderBytes) + " of a GGUF header");
+                      "the file has " + std::to_string(bytes.file_bytes) +
+                          " bytes, fewer than the " + std::to_string(kHeaderBytes) +
+                          " of a GGUF header");
   }
   file.version = *version;
-  Result<Metadata> metadata = ReadGgufMetadata(path, *pair_count, cursor);
+  Result<Metadata> metadata = ReadGgufMetadata(path, *pair_count, arrays, cursor);
   if (!metadata) return std::unexpected(std::move(metadata.error()));
   file.metadata = *std::move(metadata);
   const Result<std::uint64_t> alignment = Alignment(path, file.metadata);
@@ -84,6 +82,20 @@ Result<GgufFile> ReadGgufFile(const std::string& path, std::span<const std::byte
   if (!tensors) return std::unexpected(std::move(tensors.error()));
   file.tensors = *std::move(tensors);
   return file;
+}
+
+}  // namespace
+
+Result<GgufFile> ReadGgufFile(const std::string& path, std::span<const std::byte> bytes) {
+  ByteCursor cursor(bytes);
+  return Read(path, {.bytes = bytes, .file_bytes = bytes.size()}, GgufArrays::kAll, cursor);
+}
+
+Result<GgufFile> ReadGgufPrefix(const std::string& path, const GgufBytes& file, bool& ran_out) {
+  ByteCursor cursor(file.bytes);
+  Result<GgufFile> read = Read(path, file, GgufArrays::kShortNumbers, cursor);
+  ran_out = cursor.ran_out();
+  return read;
 }
 
 }  // namespace folio

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "formats/gguf_metadata.h"
+#include "formats/gguf_tensor_table.h"
 
 namespace folio {
 
@@ -21,6 +22,10 @@ struct GgufFile {
 
 // Parses a file's bytes, which must outlive the result. `path` names the file in errors.
 Result<GgufFile> ReadGgufFile(const std::string& path, std::span<const std::byte> bytes);
+
+// The same of a file's first bytes, without long arrays (GgufArrays::kShortNumbers). After an
+// error, `ran_out` tells that more bytes may mend it.
+Result<GgufFile> ReadGgufPrefix(const std::string& path, const GgufBytes& file, bool& ran_out);
 
 }  // namespace folio
 

@@ -13,9 +13,33 @@ namespace {
 
 constexpr std::size_t kSmallestPair = 8 + 1 + 4 + 1;  // key length, key, type, value
 
+// Bytes of a number of a GGUF type; 0 for what is none.
+constexpr std::size_t GgufNumberBytes(std::uint32_t type) {
+  switch (static_cast<GgufValueType>(type)) {
+    case GgufValueType::kUint8:
+    case GgufValueType::kInt8:
+    case GgufValueType::kBool:
+      return 1;
+    case GgufValueType::kUint16:
+    case GgufValueType::kInt16:
+      return 2;
+    case GgufValueType::kUint32:
+    case GgufValueType::kInt32:
+    case GgufValueType::kFloat32:
+      return 4;
+    case GgufValueType::kUint64:
+    case GgufValueType::kInt64:
+    case GgufValueType::kFloat64:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
 class MetadataReader {
  public:
-  MetadataReader(const std::string& path, ByteCursor& cursor) : path_(path), cursor_(cursor) {}
+  MetadataReader(const std::string& path, GgufArrays arrays, ByteCursor& cursor)
+      : path_(path), arrays_(arrays), cursor_(cursor) {}
 
   Status ReadPair(std::uint64_t index, Metadata& metadata) {
     Result<std::string_view> key = ReadKey(index);
@@ -26,8 +50,11 @@ class MetadataReader {
     Result<MetadataValue> value = ReadTypedValue();
     if (!value) return std::unexpected(std::move(value.error()));
     pair->second = *std::move(value);
+    if (skipped_) left_out_.push_back(key_);
     return {};
   }
+
+  const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
   std::unexpected<Error> Fail(std::string why) const {
@@ -55,6 +82,7 @@ class MetadataReader {
   }
 
   Result<MetadataValue> ReadTypedValue() {
+    skipped_ = false;
     const auto type = cursor_.Read<std::uint32_t>();
     if (!type) return Truncated("the value's type");
     return static_cast<GgufValueType>(*type) == GgufValueType::kArray ? ReadArray()
@@ -128,6 +156,9 @@ class MetadataReader {
                   std::to_string(kMaxGgufArrayElements) + " allowed in a file");
     }
     array_elements_ += *count;
+    if (arrays_ == GgufArrays::kShortNumbers &&
+        (*count > kMostShortNumbers || static_cast<GgufValueType>(*type) == GgufValueType::kString))
+      return SkipArray(*type, *count);
     switch (static_cast<GgufValueType>(*type)) {
       case GgufValueType::kUint8:
         return ReadNumbers<std::uint8_t, std::uint64_t>(*count);
@@ -161,9 +192,26 @@ class MetadataReader {
 
   // The bytes of `count` elements of `element_bytes` (at least) each. `count` is at most
   // kMaxGgufArrayElements, so the product fits.
-  Status CheckFits(std::uint64_t count, std::size_t element_bytes) const {
-    if (count * element_bytes <= cursor_.remaining()) return {};
+  Status CheckFits(std::uint64_t count, std::size_t element_bytes) {
+    if (cursor_.Holds(count * element_bytes)) return {};
     return Truncated("an array of " + std::to_string(count) + " elements");
+  }
+
+  // Walks over an array without building anything of it, nor looking at its text.
+  Result<MetadataValue> SkipArray(std::uint32_t type, std::uint64_t count) {
+    skipped_ = true;
+    if (static_cast<GgufValueType>(type) != GgufValueType::kString) {
+      const std::size_t bytes = GgufNumberBytes(type);
+      if (bytes == 0) return Fail("array element type " + std::to_string(type) + " is not read");
+      if (Status fits = CheckFits(count, bytes); !fits) return std::unexpected(fits.error());
+      cursor_.Take(count * bytes);
+      return MetadataValue();
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto length = cursor_.Read<std::uint64_t>();
+      if (!length || !cursor_.Take(*length)) return Truncated("[" + std::to_string(i) + "]");
+    }
+    return MetadataValue();
   }
 
   template <typename T, typename W>
@@ -219,8 +267,11 @@ class MetadataReader {
   }
 
   const std::string& path_;
+  GgufArrays arrays_;
   ByteCursor& cursor_;
   std::string key_;
+  bool skipped_ = false;  // the value that was just read
+  std::vector<std::string> left_out_;
   std::uint64_t array_elements_ = 0;
 };
 
@@ -249,21 +300,22 @@ bool IsGgufName(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-Result<Metadata> ReadGgufMetadata(const std::string& path, std::uint64_t count,
+Result<Metadata> ReadGgufMetadata(const std::string& path, std::uint64_t count, GgufArrays arrays,
                                   ByteCursor& cursor) {
-  if (count > kMaxGgufKeys || count * kSmallestPair > cursor.remaining()) {
+  if (count > kMaxGgufKeys || !cursor.Holds(count * kSmallestPair)) {
     return InputError(path, "metadata count",
                       std::to_string(count) + " pairs don't fit in the " +
                           std::to_string(cursor.remaining()) + " bytes left (at most " +
                           std::to_string(kMaxGgufKeys) + " are allowed)");
   }
   Metadata metadata;
-  MetadataReader reader(path, cursor);
+  MetadataReader reader(path, arrays, cursor);
   for (std::uint64_t i = 0; i < count; ++i) {
     if (Status read = reader.ReadPair(i, metadata); !read) {
       return std::unexpected(std::move(read.error()));
     }
   }
+  for (const std::string& key : reader.left_out()) metadata.erase(key);
   return metadata;
 }
 

@@ -25,9 +25,16 @@ Result<std::string_view> ReadGgufString(const std::string& path, const std::stri
 // Keys and tensor names: printable ASCII, at least one character.
 bool IsGgufName(std::string_view name);
 
+// Which arrays are kept. What describes a model has a number a layer at most; a tokenizer's have
+// one a token, and of these a header's reader has no use.
+enum class GgufArrays : std::uint8_t { kAll, kShortNumbers };
+inline constexpr std::uint64_t kMostShortNumbers = 4'096;
+
 // Reads `count` pairs and leaves the cursor behind them. `path` names the file in errors. Strings
-// are UTF-8 (checked) and views into the cursor's bytes.
-Result<Metadata> ReadGgufMetadata(const std::string& path, std::uint64_t count, ByteCursor& cursor);
+// are UTF-8 (checked) and views into the cursor's bytes. Keys of arrays that are not kept are left
+// out.
+Result<Metadata> ReadGgufMetadata(const std::string& path, std::uint64_t count, GgufArrays arrays,
+                                  ByteCursor& cursor);
 
 }  // namespace folio
 

@@ -144,8 +144,8 @@ Status CheckNamesDiffer(const std::string& path, const std::vector<ModelTensor>&
 }
 
 // Turns the offset into one from the file's start, and points `data` at the bytes.
-Status PlaceTensor(const std::string& path, std::span<const std::byte> file,
-                   std::uint64_t data_start, std::uint64_t alignment, ModelTensor& tensor) {
+Status PlaceTensor(const std::string& path, const GgufBytes& file, std::uint64_t data_start,
+                   std::uint64_t alignment, ModelTensor& tensor) {
   const std::string where = "tensor " + std::string(tensor.name);
   if (tensor.offset % alignment != 0) {
     return InputError(path, where,
@@ -154,15 +154,16 @@ Status PlaceTensor(const std::string& path, std::span<const std::byte> file,
   }
   const auto begin = CheckedAdd(data_start, tensor.offset);
   const auto end = begin ? CheckedAdd<std::uint64_t>(*begin, tensor.bytes) : std::nullopt;
-  if (!end || *end > file.size()) {
+  if (!end || *end > file.file_bytes) {
     return InputError(path, where,
                       std::to_string(tensor.bytes) + " bytes at offset " +
                           std::to_string(tensor.offset) + " of the data, which begins at byte " +
                           std::to_string(data_start) + ", run past the end of the file (" +
-                          std::to_string(file.size()) + " bytes)");
+                          std::to_string(file.file_bytes) + " bytes)");
   }
   tensor.offset = *begin;
-  tensor.data = file.subspan(static_cast<std::size_t>(*begin), tensor.bytes);
+  if (*end <= file.bytes.size())
+    tensor.data = file.bytes.subspan(static_cast<std::size_t>(*begin), tensor.bytes);
   return {};
 }
 
@@ -187,11 +188,10 @@ Status CheckNoOverlap(const std::string& path, const std::vector<ModelTensor>& t
 
 }  // namespace
 
-Result<std::vector<ModelTensor>> ReadGgufTensors(const std::string& path,
-                                                 std::span<const std::byte> file,
+Result<std::vector<ModelTensor>> ReadGgufTensors(const std::string& path, const GgufBytes& file,
                                                  std::uint64_t count, std::uint64_t alignment,
                                                  ByteCursor& cursor) {
-  if (count > kMaxGgufTensors || count * kSmallestEntry > cursor.remaining()) {
+  if (count > kMaxGgufTensors || !cursor.Holds(count * kSmallestEntry)) {
     return InputError(path, "tensor count",
                       std::to_string(count) + " tensors don't fit in the " +
                           std::to_string(cursor.remaining()) + " bytes left (at most " +

@@ -51,8 +51,24 @@ inline constexpr std::size_t kMaxKvGroups = 16;
 // is no multiple of 32, and on a model without layers or heads.
 Result<KvLayout> LayOutKvBlock(const KvSpec& spec, KvType type, int block_size);
 
-// Bytes that one token adds over all layers, each counted as full attention.
-std::size_t KvBytesPerToken(const KvSpec& spec, KvType type);
+// How keys and values are stored, which need not be the same.
+struct KvCodings {
+  KvCoding keys;
+  KvCoding values;
+};
+
+constexpr KvCodings KvCodingsOf(KvType type) { return {KvCodingOf(type), KvCodingOf(type)}; }
+
+// The same groups and block size for what no kernel reads: any head size, keys and values of two
+// types. `type` and `layers` of the layout are not set.
+Result<KvLayout> LayOutKvGroups(const KvSpec& spec, const KvCodings& codings, int block_size);
+
+// Bytes that one token adds in a layer, and over all layers, each counted as full attention.
+std::size_t KvBytesPerToken(const KvLayerSpec& layer, const KvCodings& codings);
+std::size_t KvBytesPerToken(const KvSpec& spec, const KvCodings& codings);
+inline std::size_t KvBytesPerToken(const KvSpec& spec, KvType type) {
+  return KvBytesPerToken(spec, KvCodingsOf(type));
+}
 
 // Blocks that hold `tokens` tokens.
 constexpr std::int64_t BlocksForTokens(std::int64_t tokens, int block_size) {

@@ -10,6 +10,7 @@ namespace folio {
 struct KvLayerSpec {
   int kv_heads = 0;
   int head_dim = 0;
+  int value_dim = 0;        // of values; 0: as wide as keys
   int latent_dim = 0;       // not 0: values are the keys' first elements and take no bytes (MLA)
   std::int64_t window = 0;  // positions a query sees, itself included; 0 = all
 };

@@ -282,7 +282,15 @@ class WeightPlan {
     const ModelTensor* tensor = Expect(name, {n});
     if (tensor == nullptr) return;
     target.resize(static_cast<std::size_t>(n));
-    Dequantize(tensor->type, tensor->data.data(), n, target.data());
+    ReadValues(*tensor, target);
+  }
+
+  // Of a file whose header alone was opened (gguf_header.h) there is nothing to read: enough to be
+  // measured.
+  static void ReadValues(const ModelTensor& tensor, std::vector<float>& values) {
+    if (tensor.data.empty()) return;
+    Dequantize(tensor.type, tensor.data.data(), static_cast<std::int64_t>(values.size()),
+               values.data());
   }
 
   // Vectors that one tensor holds, one after another.
@@ -306,8 +314,7 @@ class WeightPlan {
     const ModelTensor* tensor = Expect(name, {n, static_cast<std::int64_t>(experts.size())});
     if (tensor == nullptr) return;
     std::vector<float> values(static_cast<std::size_t>(n) * experts.size());
-    Dequantize(tensor->type, tensor->data.data(), static_cast<std::int64_t>(values.size()),
-               values.data());
+    ReadValues(*tensor, values);
     auto from = values.begin();
     for (FfnWeights& expert : experts) {
       (expert.*vector).assign(from, from + n);

@@ -31,20 +31,41 @@ constexpr std::optional<KvType> KvTypeFromName(std::string_view name) {
   return std::nullopt;
 }
 
-// Bytes of one token's key, or value, of one head: the only place that knows them. head_dim is a
-// multiple of 32.
-constexpr std::size_t KvVectorBytes(KvType type, int head_dim) {
-  const auto dim = static_cast<std::size_t>(head_dim);
+// So many elements of a vector take so many bytes, scales included.
+struct KvCoding {
+  int elements = 1;
+  int bytes = 2;
+};
+
+constexpr KvCoding KvCodingOf(KvType type) {
   switch (type) {
     case KvType::kBf16:
     case KvType::kF16:
-      return 2 * dim;
+      return {.elements = 1, .bytes = 2};
     case KvType::kF32:
-      return 4 * dim;
+      return {.elements = 1, .bytes = 4};
     case KvType::kQ8_0:
-      return dim / 32 * 34;  // 32 int8 and an f16 scale
+      return {.elements = 32, .bytes = 34};  // 32 int8 and an f16 scale
   }
-  return 0;
+  return {};
+}
+
+// Of the types above, and of q4_0, which other engines store and only a plan knows: 32 of 4 bits
+// and an f16 scale.
+constexpr std::optional<KvCoding> KvCodingFromName(std::string_view name) {
+  if (name == "q4_0") return KvCoding{.elements = 32, .bytes = 18};
+  const std::optional<KvType> type = KvTypeFromName(name);
+  return type ? std::optional(KvCodingOf(*type)) : std::nullopt;
+}
+
+// Bytes of one token's key, or value, of one head: the only place that knows them. A vector's last
+// elements take a whole block of the coding.
+constexpr std::size_t KvVectorBytes(KvCoding coding, int head_dim) {
+  const int blocks = (head_dim + coding.elements - 1) / coding.elements;
+  return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(coding.bytes);
+}
+constexpr std::size_t KvVectorBytes(KvType type, int head_dim) {
+  return KvVectorBytes(KvCodingOf(type), head_dim);
 }
 
 }  // namespace folio
