@@ -84,6 +84,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   AddTokenize(folio);
   AddLogits(folio);
   AddPerplexity(folio);
+  AddPlan(folio);
   AddBench(folio);
   AddVerify(folio);
   AddLab(folio);

@@ -14,6 +14,7 @@ void AddLab(const Command& folio);
 void AddLogits(const Command& folio);
 void AddModels(const Command& folio);
 void AddPerplexity(const Command& folio);
+void AddPlan(const Command& folio);
 void AddPull(const Command& folio);
 void AddRun(const Command& folio);
 void AddServe(const Command& folio);

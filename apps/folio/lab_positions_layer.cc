@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "cpu/aligned_buffer.h"
-#include "engine/layer_kvs.h"
 #include "kernels/product.h"
 #include "kernels/softcap.h"
 #include "kvcache/kv_sizing.h"
 #include "model/forward.h"
 #include "model/norm_row.h"
+#include "plan/layer_kvs.h"
 
 namespace folio {
 namespace {

@@ -112,7 +112,7 @@ Option Command::AddTexts(const std::string& name, std::vector<std::string>& valu
   return Option(*app_->add_option(name, values, help)
                      ->type_name("TEXT")
                      ->type_size(1)
-                     ->allow_extra_args(false)
+                     ->allow_extra_args(!name.starts_with('-'))
                      ->group(heading_));
 }
 

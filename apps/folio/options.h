@@ -56,7 +56,7 @@ class Command {
 
   Option AddFlag(const std::string& name, bool& value, const std::string& help) const;
   Option AddText(const std::string& name, std::string& value, const std::string& help) const;
-  // May be given several times, with one text each time.
+  // May be given several times, with one text each time; an argument takes all that are left.
   Option AddTexts(const std::string& name, std::vector<std::string>& values,
                   const std::string& help) const;
   // A whole number from `low` to `high`.

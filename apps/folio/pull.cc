@@ -1,13 +1,14 @@
 #include "store/pull.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/sha256.h"
 #include "folio/commands.h"
+#include "folio/hub_environment.h"
 #include "folio/options.h"
 #include "folio/output.h"
 #include "folio/progress_bar.h"
@@ -22,11 +23,6 @@ struct PullArgs {
   bool json = false;
 };
 
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 Result<PullOptions> OptionsOf(const PullArgs& args) {
   PullOptions options;
   options.sha256 = args.sha256;
@@ -34,20 +30,10 @@ Result<PullOptions> OptionsOf(const PullArgs& args) {
   if (!args.sha256.empty() && !IsSha256Hex(args.sha256)) {
     return UsageError("--sha256", "", "'" + args.sha256 + "' is not 64 hex digits");
   }
-  if (std::string hub = Environment("HF_ENDPOINT"); !hub.empty()) {
-    while (hub.ends_with('/')) hub.pop_back();
-    if (UrlOrigin(hub).empty() || !hub.starts_with("http")) {
-      return UsageError("HF_ENDPOINT", "", "'" + ShownUrl(hub) + "' is not a URL");
-    }
-    options.hub = hub;
-  }
-  options.token = Environment("HF_TOKEN");
-  for (const char c : options.token) {
-    // Not shown: it is a secret. A line break in it would forge a header.
-    if (c <= 0x20 || c >= 0x7f) {
-      return UsageError("HF_TOKEN", "", "contains a character that no token has");
-    }
-  }
+  Result<HubEnvironment> environment = ReadHubEnvironment();
+  if (!environment) return std::unexpected(environment.error());
+  options.hub = std::move(environment->hub);
+  options.token = std::move(environment->token);
   return options;
 }
 

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "folio/engine.h"
 #include "folio/engine_args.h"
 #include "folio/expert_report.h"
+#include "folio/memory_line.h"
 #include "folio/options.h"
 #include "folio/output.h"
 #include "folio/run_reply.h"
@@ -176,6 +179,7 @@ class Run {
     if (cache.experts > 0) json["expert_cache"] = ExpertCacheJson(cache);
     if (args_.show_cache) {
       json["pool"] = PoolJson(engine_.model(), engine_.TakeSnapshot(/*blocks=*/true), ended_);
+      json["pool"]["predicted_memory"] = PredictedMemoryJson(engine_.model());
     }
     return WriteJson(json);
   }
@@ -214,6 +218,12 @@ class Run {
   std::vector<EndedRequest> ended_;
 };
 
+// To people, and to who asked what was planned: what programs read on stderr is else errors alone.
+void SayMemory(const LoadedModel& model, bool asked) {
+  if (asked || isatty(STDERR_FILENO) == 1)
+    std::fprintf(stderr, "memory: %s\n", MemoryLine(model).c_str());
+}
+
 Status RunRun(RunArgs& args) {
   if (const Status checked = CheckCombinations(args); !checked) return checked;
   const Result<Request> request = RequestOf(args.sampling, /*default_seed=*/0);
@@ -238,6 +248,7 @@ Status RunRun(RunArgs& args) {
                       "this model has no experts (its architecture is " +
                           (*engine)->model().config().architecture + ")");
   }
+  SayMemory((*engine)->model(), args.show_cache && !args.json);
   Run run(args, **engine, *texts);
   if (const Status submitted = run.Submit(*request); !submitted) return submitted;
   return run.Finish();

@@ -16,6 +16,7 @@
 #include "folio/commands.h"
 #include "folio/engine.h"
 #include "folio/engine_args.h"
+#include "folio/memory_line.h"
 #include "folio/options.h"
 #include "folio/output.h"
 #include "http/http_server.h"
@@ -141,7 +142,8 @@ void SayReady(const ServeArgs& args, const ServerMemory& memory, const ServedMod
           std::to_string(model.context()) + " tokens, " + std::to_string(now.blocks_total) +
           " KV blocks of " + std::to_string(now.block_size) + ", at most " +
           HumanBytes(now.memory.total_bytes + memory.bytes) + " of memory, " +
-          HumanBytes(memory.bytes) + " of it for requests and what is kept of them");
+          HumanBytes(memory.bytes) + " of it for requests and what is kept of them; " +
+          MemoryLine(model.engine().model()));
   const auto& chat_template = model.engine().model().chat_template();
   if (!chat_template) {
     log.Say("no chat template, so that only /v1/completions works (--chat-template FILE): " +

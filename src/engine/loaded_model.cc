@@ -6,13 +6,13 @@
 #include <thread>
 
 #include "cpu/machine.h"
-#include "engine/layer_kvs.h"
 #include "engine/model_digest.h"
 #include "engine/numerics_name.h"
 #include "formats/open_model.h"
 #include "kvcache/kv_spec.h"
 #include "model/positions.h"
-#include "sampling/drafter.h"
+#include "plan/engine_memory.h"
+#include "plan/layer_kvs.h"
 
 namespace folio {
 namespace {
@@ -48,10 +48,16 @@ Status CheckOptions(const LoadOptions& options) {
   return {};
 }
 
-// Code and read-only data that stay in memory, and what one token of the vocabulary costs in the
-// tokenizer and the template's trial: measured, rounded up.
-constexpr std::uint64_t kProgramBytes = std::uint64_t{48} << 20;
-constexpr std::uint64_t kBytesPerVocabularyToken = 64;
+EngineSizes SizesOf(const LoadOptions& options, Isa isa) {
+  return {.isa = isa,
+          .numerics = options.numerics,
+          .threads = options.threads,
+          .max_batch_tokens = options.max_batch_tokens,
+          .max_logit_rows = options.max_logit_rows,
+          .max_drafters = options.max_drafters,
+          .prompt_log_bytes = options.prompt_log_bytes,
+          .trace_events = options.trace_events};
+}
 
 }  // namespace
 
@@ -97,44 +103,24 @@ Status LoadedModel::PlanParts() {
   const std::int64_t most = options_.pool == PoolSize::kContexts
                                 ? std::min(kDefaultContext, config_.context_length)
                                 : config_.context_length;
-  Result<MemoryPlan> plan = PlanMemory(
-      {.memory = options_.memory,
-       .context_is_given = options_.context != 0,
-       .context = options_.context != 0 ? options_.context : most,
-       .pool = options_.pool,
-       .contexts = options_.pool_contexts,
-       .num_blocks = options_.num_blocks,
-       .max_batch_tokens = options_.max_batch_tokens,
-       .weights_bytes = weights->all,
-       .experts = {.experts = weights->experts,
-                   .least_slots = config_.router.top_k,
-                   .slots = options_.expert_slots,
-                   .dense_bytes = weights->dense,
-                   .bytes_without_slots = weights->cache_without_slots,
-                   .slot_bytes = weights->cache_slot},
-       .program_bytes =
-           kProgramBytes + static_cast<std::uint64_t>(config_.vocab) * kBytesPerVocabularyToken,
-       .fixed_index_bytes = options_.prompt_log_bytes + options_.trace_events * sizeof(Event) +
-                            static_cast<std::uint64_t>(options_.max_drafters) *
-                                Drafter::Bytes(config_.context_length),
-       .workspace_bytes = [this](std::int64_t context) { return WorkspaceBytes(context); }},
-      layout_);
+  MemoryRequest request = MemoryRequestOf(config_, layout_, *weights, SizesOf(options_, isa_));
+  request.memory = options_.memory;
+  request.context_is_given = options_.context != 0;
+  request.context = options_.context != 0 ? options_.context : most;
+  request.pool = options_.pool;
+  request.contexts = options_.pool_contexts;
+  request.num_blocks = options_.num_blocks;
+  request.experts.slots = options_.expert_slots;
+  Result<MemoryPlan> plan = PlanMemory(request, layout_);
   if (!plan) return std::unexpected(plan.error());
   plan_ = *plan;
   return {};
-}
-
-std::uint64_t LoadedModel::WorkspaceBytes(std::int64_t context) const {
-  return Forward::WorkspaceBytes(config_, LayerKvs(layout_, config_, nullptr),
-                                 ForwardOptionsOf(context), options_.threads) +
-         static_cast<std::uint64_t>(options_.max_logit_rows * config_.vocab) * sizeof(float);
 }
 
 ForwardOptions LoadedModel::ForwardOptionsOf(std::int64_t context) const {
   return {.isa = isa_,
           .numerics = options_.numerics,
           .max_rows = options_.max_batch_tokens,
-          .max_logit_rows = 64,
           .max_context = context};
 }
 

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "cpu/isa.h"
 #include "cpu/thread_pool.h"
-#include "engine/memory_plan.h"
 #include "formats/model_file.h"
 #include "kernels/product.h"
 #include "kvcache/block_hash.h"
@@ -25,6 +24,7 @@
 #include "model/config.h"
 #include "model/forward.h"
 #include "model/weights.h"
+#include "plan/memory_plan.h"
 #include "quant/kv_type.h"
 #include "text/chat_template.h"
 #include "text/grammar.h"
@@ -83,6 +83,7 @@ class LoadedModel {
   KvCacheManager& cache() { return *cache_; }
   const KvCacheManager& cache() const { return *cache_; }
   KvStorage& kv_storage() { return *kv_storage_; }
+  const KvStorage& kv_storage() const { return *kv_storage_; }
   Forward& forward() { return *forward_; }
   Trace& trace() { return trace_; }
   const Trace& trace() const { return trace_; }
@@ -94,7 +95,6 @@ class LoadedModel {
   explicit LoadedModel(const LoadOptions& options);
   Status PlanParts();
   ForwardOptions ForwardOptionsOf(std::int64_t context) const;
-  std::uint64_t WorkspaceBytes(std::int64_t context) const;
   Status LoadParts();
   Status LoadText();
 

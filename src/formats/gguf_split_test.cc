@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "formats/gguf.h"
+#include "formats/gguf_header.h"
 #include "formats/gguf_test_writer.h"
 
 namespace folio {
@@ -101,6 +102,25 @@ TEST_F(GgufSplitTest, AllFilesTogetherAreTheModel) {
   std::uintmax_t bytes = 0;
   for (const std::string& path : gguf->files()) bytes += std::filesystem::file_size(path);
   EXPECT_EQ(gguf->file_bytes(), bytes);
+}
+
+TEST_F(GgufSplitTest, TheHeadersOfAllFilesAreTheModelWithoutData) {
+  WriteAll();
+  const auto header = OpenGgufHeader(Path(1));
+  ASSERT_TRUE(header.has_value()) << header.error().Message();
+  const auto gguf = OpenGguf(Path(1));
+  ASSERT_TRUE(gguf.has_value());
+  EXPECT_EQ(header->files(), gguf->files());
+  EXPECT_EQ(header->file_bytes(), gguf->file_bytes());
+  ASSERT_EQ(header->tensors().size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(header->tensors()[i].name, gguf->tensors()[i].name);
+    EXPECT_EQ(header->tensors()[i].file, gguf->tensors()[i].file);
+    EXPECT_EQ(header->tensors()[i].bytes, gguf->tensors()[i].bytes);
+    EXPECT_TRUE(header->tensors()[i].data.empty());
+  }
+  std::filesystem::remove(Path(2));
+  EXPECT_EQ(OpenGgufHeader(Path(1)).error().what, Path(2));
 }
 
 TEST_F(GgufSplitTest, AMissingFileIsNamed) {

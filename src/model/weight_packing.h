@@ -40,6 +40,8 @@ class WeightPacking {
                                       std::size_t storage_bytes, int threads);
 
   bool done() const { return next_ == chunks_.size(); }
+  // What was reserved for packed matrices.
+  std::size_t storage_bytes() const { return storage_.size(); }
 
   // What a step does before it starts: nothing before the first, so that its token comes soon;
   // later it packs for a while, never so long that a reader would think the reply has ended.

@@ -159,8 +159,10 @@ std::expected<std::string, HttpError> OneHop(const HttpClient::Options& options,
   if (!options.token.empty() && UrlOrigin(url) == options.token_origin) {
     AddHeader(headers, "Authorization: Bearer " + options.token);
   }
-  if (request.offset > 0) {
-    AddHeader(headers, "Range: bytes=" + std::to_string(request.offset) + "-");
+  if (request.offset > 0 || request.length > 0) {
+    const std::string last =
+        request.length == 0 ? "" : std::to_string(request.offset + request.length - 1);
+    AddHeader(headers, "Range: bytes=" + std::to_string(request.offset) + "-" + last);
     if (!request.if_range.empty()) AddHeader(headers, "If-Range: " + request.if_range);
   }
   std::array<char, CURL_ERROR_SIZE> message{};

@@ -33,6 +33,7 @@ struct HttpError {
 struct HttpRequest {
   std::string url;
   std::uint64_t offset = 0;  // above 0: ask for the bytes from here on
+  std::uint64_t length = 0;  // above 0: ask for so many bytes only
   std::string if_range;      // with `offset`: only if the file is still this one
 };
 

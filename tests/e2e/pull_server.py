@@ -112,15 +112,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if file.linked_etag is not None:
             headers["X-Linked-ETag"] = file.linked_etag
         body, status = file.body, 200
-        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         fresh = self.headers.get("If-Range", etag) == etag
         if asked and file.ranges and fresh:
             start = int(asked[1])
             if start >= len(file.body):
                 self._head(416, {"Content-Range": f"bytes */{len(file.body)}"}, 0)
                 return
-            headers["Content-Range"] = f"bytes {start}-{len(file.body) - 1}/{len(file.body)}"
-            body, status = file.body[start:], 206
+            end = min(int(asked[2]) + 1 if asked[2] else len(file.body), len(file.body))
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(file.body)}"
+            body, status = file.body[start:end], 206
         self._head(status, headers, len(body) if file.length is None else file.length)
         if file.stall:
             self.wfile.write(body[: file.stall.pop(0)])

@@ -8,7 +8,7 @@ import pytest
 from cli_checks import refused
 
 COMMANDS = ["chat", "run", "batch", "serve", "connect", "pull", "models", "show", "tokenize", "logits", "perplexity", "bench", "lab",
-            "verify"]
+            "plan", "verify"]
 ENGINE = ["--threads", "--memory", "--context", "--block-size", "--kv-type", "--numerics", "--max-batch-tokens",
           "--max-requests", "--no-prefix-cache"]
 SAMPLING = ["--temperature", "--top-k", "--top-p", "--min-p", "--seed", "--max-tokens", "--stop", "--repeat-penalty",

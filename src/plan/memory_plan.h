@@ -1,6 +1,6 @@
 // Where the memory goes: planned before anything is reserved, and an upper bound from then on.
-#ifndef FOLIO_ENGINE_MEMORY_PLAN_H_
-#define FOLIO_ENGINE_MEMORY_PLAN_H_
+#ifndef FOLIO_PLAN_MEMORY_PLAN_H_
+#define FOLIO_PLAN_MEMORY_PLAN_H_
 
 #include <cstdint>
 #include <functional>
@@ -69,4 +69,4 @@ Result<MemoryPlan> PlanMemory(const MemoryRequest& request, const KvLayout& layo
 
 }  // namespace folio
 
-#endif  // FOLIO_ENGINE_MEMORY_PLAN_H_
+#endif  // FOLIO_PLAN_MEMORY_PLAN_H_

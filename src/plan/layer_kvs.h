@@ -1,6 +1,6 @@
 // Where each layer's keys and values lie: kernels' views of a KV layout.
-#ifndef FOLIO_ENGINE_LAYER_KVS_H_
-#define FOLIO_ENGINE_LAYER_KVS_H_
+#ifndef FOLIO_PLAN_LAYER_KVS_H_
+#define FOLIO_PLAN_LAYER_KVS_H_
 
 #include <cstddef>
 #include <vector>
@@ -16,4 +16,4 @@ std::vector<LayerKv> LayerKvs(const KvLayout& layout, const ModelConfig& config,
 
 }  // namespace folio
 
-#endif  // FOLIO_ENGINE_LAYER_KVS_H_
+#endif  // FOLIO_PLAN_LAYER_KVS_H_

@@ -1,4 +1,4 @@
-#include "engine/layer_kvs.h"
+#include "plan/layer_kvs.h"
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // What of a model is in memory, for every budget.
-#include "engine/memory_plan.h"
+#include "plan/memory_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

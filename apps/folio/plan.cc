@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "cpu/thread_pool.h"
+#include "folio/commands.h"
+#include "folio/plan_args.h"
+#include "folio/plan_explain.h"
+#include "folio/plan_report.h"
+#include "kernels/machine_limits.h"
+
+namespace folio {
+namespace {
+
+std::int64_t BatchOf(const PlanArgs& args) { return args.batch > 0 ? args.batch : args.users; }
+
+// Measured, or given; nothing if neither.
+Result<std::optional<MachineSpeed>> SpeedOf(const PlanArgs& args, const EngineSizes& engine) {
+  if (args.bandwidth < 0 || args.compute < 0)
+    return UsageError("plan", args.bandwidth < 0 ? "--bandwidth" : "--compute", "is negative");
+  std::optional<MachineSpeed> speed;
+  if (args.measure) {
+    ThreadPool pool(engine.threads);
+    const Result<MachineLimits> limits = MeasureMachineLimits(engine.isa, pool);
+    if (!limits) return std::unexpected(limits.error());
+    speed = MachineSpeed{.bytes_per_s = limits->dram_bytes_per_s,
+                         .operations_per_s = limits->dot_op_per_s};
+  }
+  constexpr double kGiga = 1e9;
+  if (args.bandwidth > 0) {
+    if (!speed) speed.emplace();
+    speed->bytes_per_s = kGiga * static_cast<double>(args.bandwidth);
+  }
+  if (args.compute > 0) {
+    if (!speed) return UsageError("plan", "--compute", "needs --bandwidth, too, or --measure");
+    speed->operations_per_s = kGiga * static_cast<double>(args.compute);
+  }
+  return speed;
+}
+
+Status AddTraffic(const PlanArgs& args, PlanAnswer& answer) {
+  const ModelShape& shape = *answer.shape;
+  std::optional<WeightShape> weights = shape.weights;
+  if ((!weights || !args.weights.empty()) && shape.parameters) {
+    const bool given = !args.weights.empty();
+    const Result<WeightShape> estimate = EstimateWeights(
+        shape, given ? args.weights : shape.stored_type, given ? "" : shape.expert_type);
+    if (!estimate) return std::unexpected(estimate.error());
+    weights = *estimate;
+  }
+  if (!weights) return {};
+  TrafficQuestion question = {.context = answer.plan.context,
+                              .codings = answer.settings.kv.codings};
+  answer.one = PlanTraffic(shape, *weights, question, answer.machine);
+  question.batch = BatchOf(args);
+  answer.batch = PlanTraffic(shape, *weights, question, answer.machine);
+  return {};
+}
+
+Status AddHosted(const PlanArgs& args, PlanAnswer& answer) {
+  if (args.requests == 0) return {};
+  HostedAnswer hosted = {.traffic = {.requests = args.requests,
+                                     .prompt_tokens = answer.plan.context,
+                                     .shared_prefix = args.shared_prefix,
+                                     .interval_seconds = static_cast<double>(args.interval)},
+                         .prices = {.write_factor = static_cast<double>(args.write_factor),
+                                    .read_factor = static_cast<double>(args.read_factor),
+                                    .ttl_seconds = static_cast<double>(args.ttl),
+                                    .per_million = static_cast<double>(args.price)},
+                         .cost = {}};
+  const Result<HostedCost> cost = PriceHosted(hosted.traffic, hosted.prices);
+  if (!cost) return std::unexpected(cost.error());
+  hosted.cost = *cost;
+  answer.hosted = hosted;
+  return {};
+}
+
+Result<PlanAnswer> Answer(const PlanArgs& args, const PlanSettings& settings,
+                          const std::optional<MachineSpeed>& machine,
+                          const std::shared_ptr<const ModelShape>& shape) {
+  const Result<Planner> planner = Planner::Create(shape, settings);
+  if (!planner) return std::unexpected(planner.error());
+  const std::int64_t context = PlanContext(args, *shape);
+  Result<Plan> plan = planner->At(args.users, context);
+  if (!plan) return std::unexpected(plan.error());
+  PlanAnswer answer = {.shape = shape,
+                       .settings = settings,
+                       .kv_type = args.kv_type,
+                       .plan = *std::move(plan),
+                       .max_users = planner->MaxUsers(context),
+                       .max_context = planner->MaxContext(args.users),
+                       .machine = machine};
+  if (Status added = AddTraffic(args, answer); !added) return std::unexpected(added.error());
+  if (Status added = AddHosted(args, answer); !added) return std::unexpected(added.error());
+  return answer;
+}
+
+Status Write(const std::string& text) {
+  return WriteOutput(OutputIsTerminal() ? ForTerminal(text) : text);
+}
+
+Status WriteComparison(const PlanArgs& args, const std::vector<PlanAnswer>& answers) {
+  if (!args.json) return Write(CompareText(answers));
+  OutputJson list = OutputJson::array();
+  for (const PlanAnswer& answer : answers) list.push_back(PlanJson(answer));
+  return WriteJson({{"models", list}});
+}
+
+Status WriteOne(const PlanArgs& args, const PlanAnswer& answer) {
+  if (!args.json) return Write(PlanText(answer) + (args.explain ? ExplainText(answer) : ""));
+  OutputJson json = PlanJson(answer);
+  if (args.explain) json["explain"] = ExplainJson(answer);
+  return WriteJson(json);
+}
+
+Status RunPlan(PlanArgs& args) {
+  if (args.models.empty()) args.models.emplace_back();
+  if (args.models.size() > 1 && !args.compare)
+    return UsageError("plan", args.models[1], "one model only, or several with --compare");
+  const Result<PlanSettings> settings = PlanSettingsOf(args);
+  if (!settings) return std::unexpected(settings.error());
+  std::vector<std::shared_ptr<const ModelShape>> shapes;
+  for (const std::string& model : args.models) {
+    const auto shape = ShapeForPlan(model);
+    if (!shape) return std::unexpected(shape.error());
+    shapes.push_back(*shape);
+  }
+  if (!args.compare && shapes[0]->layers.empty()) {
+    return args.json ? WriteJson(FactsJson(*shapes[0], BatchOf(args)))
+                     : Write(FactsText(*shapes[0], BatchOf(args)));
+  }
+  const Result<std::optional<MachineSpeed>> machine = SpeedOf(args, settings->engine);
+  if (!machine) return std::unexpected(machine.error());
+  std::vector<PlanAnswer> answers;
+  for (const auto& shape : shapes) {
+    Result<PlanAnswer> answer = Answer(args, *settings, *machine, shape);
+    if (!answer) return std::unexpected(answer.error());
+    answers.push_back(*std::move(answer));
+  }
+  return args.compare ? WriteComparison(args, answers) : WriteOne(args, answers[0]);
+}
+
+}  // namespace
+
+void AddPlan(const Command& folio) {
+  auto args = std::make_shared<PlanArgs>();
+  const Command command =
+      folio.AddCommand("plan", "will it fit? memory of a model, a context and so many users");
+  command.AddTexts(
+      "MODEL", args->models,
+      "a GGUF file, a folder with config.json, a config.json, a name in the store or a "
+      "well-known model's; several with --compare");
+  AddPlanArgs(command, *args);
+  command.SetAction([args] { return RunPlan(*args); });
+}
+
+}  // namespace folio

@@ -1,0 +1,142 @@
+// What families of config.json share.
+#include <algorithm>
+#include <string>
+
+#include "model/config_reader.h"
+#include "plan/config_families.h"
+
+namespace folio {
+namespace {
+
+std::uint64_t U(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+}  // namespace
+
+void ReadSizes(ShapeFields& fields, ModelShape& shape) {
+  shape.hidden = fields.Size(fields.AnyOf({"hidden_size", "n_embd"}));
+  const std::string_view layers = fields.AnyOf({"num_hidden_layers", "n_layer"});
+  const std::int64_t count = fields.Size(layers);
+  if (count > static_cast<std::int64_t>(kLargestLayers)) {
+    fields.Refuse(layers, "is " + std::to_string(count) + "; at most " +
+                              std::to_string(kLargestLayers) + " are taken");
+  }
+  if (fields.status()) shape.layers.resize(static_cast<std::size_t>(count));
+  shape.vocab = fields.Vocabulary("vocab_size");
+  shape.context_length =
+      fields.TokensOr(fields.AnyOf({"max_position_embeddings", "n_positions"}), 0);
+}
+
+void CheckWidth(ShapeFields& fields, std::string_view field, std::int64_t width) {
+  constexpr std::int64_t kWidest = std::int64_t{1} << 24;
+  if (width > kWidest) {
+    fields.Refuse(field, "makes heads of " + std::to_string(width) +
+                             " elements together; at most " + std::to_string(kWidest) +
+                             " are taken");
+  }
+}
+
+HeadShape ReadHeads(ShapeFields& fields, const ModelShape& shape) {
+  HeadShape heads;
+  const std::string_view name = fields.AnyOf({"num_attention_heads", "n_head"});
+  heads.query_heads = fields.Size(name);
+  heads.kv_heads = fields.SizeOr("num_key_value_heads", heads.query_heads);
+  if (fields.status() && heads.query_heads % heads.kv_heads != 0) {
+    fields.Refuse("num_key_value_heads", "is " + std::to_string(heads.kv_heads) +
+                                             ", which does not divide " + std::string(name) + " " +
+                                             std::to_string(heads.query_heads));
+  }
+  if (!fields.Has("head_dim") && shape.hidden % heads.query_heads != 0) {
+    fields.Refuse("head_dim", "is missing, and hidden_size " + std::to_string(shape.hidden) +
+                                  " is no multiple of the " + std::to_string(heads.query_heads) +
+                                  " heads");
+  }
+  heads.key_dim =
+      fields.SizeOr("head_dim", std::max<std::int64_t>(1, shape.hidden / heads.query_heads));
+  heads.value_dim = fields.SizeOr("v_head_dim", heads.key_dim);
+  CheckWidth(fields, name, heads.query_heads * std::max(heads.key_dim, heads.value_dim));
+  return heads;
+}
+
+void SetAttention(const ModelShape& shape, const HeadShape& heads, const DecoderTraits& traits,
+                  std::int64_t window, LayerShape& layer) {
+  layer.query_heads = static_cast<int>(heads.query_heads);
+  layer.kv = {.kv_heads = static_cast<int>(heads.kv_heads),
+              .head_dim = static_cast<int>(heads.key_dim),
+              .value_dim = static_cast<int>(heads.value_dim),
+              .window = window};
+  const std::uint64_t hidden = U(shape.hidden);
+  const std::uint64_t queries = U(heads.query_heads * heads.key_dim);
+  const std::uint64_t keys = U(heads.kv_heads * heads.key_dim);
+  const std::uint64_t values = U(heads.kv_heads * heads.value_dim);
+  const std::uint64_t out = U(heads.query_heads * heads.value_dim);
+  layer.mixer_parameters +=
+      hidden * (queries * (traits.query_gate ? 2 : 1) + keys + values) + out * hidden;
+  if (traits.qkv_bias) layer.mixer_parameters += queries + keys + values;
+  if (traits.out_bias) layer.mixer_parameters += hidden;
+  if (traits.sinks) layer.mixer_parameters += U(heads.query_heads);
+  layer.mixer_parameters += U(traits.head_norms * heads.key_dim);
+  if (traits.whole_norms) layer.mixer_parameters += queries + keys;
+}
+
+std::uint64_t FfnParameters(std::int64_t hidden, std::int64_t ffn, const DecoderTraits& traits) {
+  const int matrices = traits.gated ? 3 : 2;
+  std::uint64_t parameters = U(matrices * hidden) * U(ffn);
+  if (traits.ffn_bias) parameters += U((matrices - 1) * ffn + hidden);
+  return parameters;
+}
+
+void FinishParameters(ShapeFields& fields, const DecoderTraits& traits, ModelShape& shape) {
+  const std::uint64_t norm = U(shape.hidden) * (traits.layer_norm ? 2 : 1);
+  for (LayerShape& layer : shape.layers) layer.mixer_parameters += U(traits.norms) * norm;
+  const bool tied = fields.FlagOr("tie_word_embeddings", traits.tied);
+  const std::uint64_t matrix = U(shape.vocab) * U(shape.hidden);
+  shape.parameters =
+      SumParameters(shape,
+                    {.embedding = matrix + U(traits.learned_positions) * U(shape.hidden),
+                     .output = tied ? 0 : matrix},
+                    norm);
+}
+
+void ReadDecoder(ShapeFields& fields, const DecoderTraits& traits, std::int64_t window,
+                 ModelShape& shape) {
+  ReadSizes(fields, shape);
+  const HeadShape heads = ReadHeads(fields, shape);
+  shape.query_heads = static_cast<int>(heads.query_heads);
+  const std::int64_t fallback = fields.Has("n_embd") ? 4 * shape.hidden : 0;  // GPT-2's
+  shape.ffn = fallback == 0 ? fields.Size("intermediate_size") : fields.SizeOr("n_inner", fallback);
+  for (LayerShape& layer : shape.layers) {
+    SetAttention(shape, heads, traits, window, layer);
+    layer.ffn_parameters = FfnParameters(shape.hidden, shape.ffn, traits);
+  }
+  FinishParameters(fields, traits, shape);
+}
+
+void SetExperts(ShapeFields& fields, const ExpertTraits& experts, const DecoderTraits& traits,
+                std::string_view count_field, std::string_view top_field,
+                const std::vector<bool>& has, ModelShape& shape) {
+  constexpr std::int64_t kMostExpertsOfALayer = 65536;
+  if (experts.experts > kMostExpertsOfALayer)
+    fields.Refuse(count_field, "is " + std::to_string(experts.experts));
+  if (experts.top_k > experts.experts) {
+    fields.Refuse(top_field, "is " + std::to_string(experts.top_k) + ", more than the " +
+                                 std::to_string(experts.experts) + " experts");
+  }
+  if (!fields.status()) return;
+  shape.experts = static_cast<int>(experts.experts);
+  shape.top_k = static_cast<int>(experts.top_k);
+  shape.expert_ffn = experts.ffn;
+  shape.shared_ffn = experts.shared_ffn;
+  for (std::size_t i = 0; i < shape.layers.size(); ++i) {
+    if (!has[i]) continue;
+    LayerShape& layer = shape.layers[i];
+    layer.expert_parameters = FfnParameters(shape.hidden, experts.ffn, traits);
+    layer.ffn_parameters = U(experts.experts) * U(shape.hidden);
+    if (experts.router_bias) layer.ffn_parameters += U(experts.experts);
+    if (experts.choice_bias) layer.ffn_parameters += U(experts.experts);
+    if (experts.shared_ffn > 0)
+      layer.ffn_parameters += FfnParameters(shape.hidden, experts.shared_ffn, traits);
+    if (experts.shared_gate) layer.ffn_parameters += U(shape.hidden);
+  }
+}
+
+}  // namespace folio

@@ -1,0 +1,364 @@
+#include "plan/gguf_shape.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "model/config_reader.h"
+
+namespace folio {
+namespace {
+
+// Where layers see a window and no key says which: every `window_pattern`-th sees everything.
+struct Architecture {
+  std::string_view name;
+  std::int64_t window_pattern = 0;  // 0: all layers see the window, if there is one
+  std::int64_t full_interval = 0;   // one in so many layers has attention, the others a state
+  std::string_view chunk = "";      // the key of a chunk's length
+  bool parallel_state = false;      // attention and a state in the same layer
+  bool grouped_state = true;        // Mamba-2's convolution also runs over B and C
+};
+
+constexpr std::array kArchitectures = {
+    Architecture{"bailingmoe"},
+    Architecture{"bloom"},
+    Architecture{"cohere2", 4},
+    Architecture{"command-r"},
+    Architecture{"deepseek"},
+    Architecture{"deepseek2"},
+    Architecture{"dots1"},
+    Architecture{"ernie4_5"},
+    Architecture{"ernie4_5-moe"},
+    Architecture{"exaone"},
+    Architecture{"exaone4", 4},
+    Architecture{"falcon"},
+    Architecture{.name = "falcon-h1", .parallel_state = true},
+    Architecture{"gemma"},
+    Architecture{"gemma2", 2},
+    Architecture{"gemma3", 6},
+    Architecture{"gemma3n", 5},
+    Architecture{"glm4"},
+    Architecture{"glm4moe"},
+    Architecture{"gpt-oss", 2},
+    Architecture{"gpt2"},
+    Architecture{"gptneox"},
+    Architecture{"granite"},
+    Architecture{"granitehybrid"},
+    Architecture{"granitemoe"},
+    Architecture{"hunyuan-dense"},
+    Architecture{"hunyuan-moe"},
+    Architecture{"internlm2"},
+    Architecture{.name = "jamba", .grouped_state = false},
+    Architecture{"lfm2"},
+    Architecture{"lfm2moe"},
+    Architecture{"llama"},
+    Architecture{.name = "llama4", .window_pattern = 4, .chunk = "attention.chunk_size"},
+    Architecture{"minicpm"},
+    Architecture{"minicpm3"},
+    Architecture{"minimax-m2"},
+    Architecture{"nemotron_h"},
+    Architecture{"olmo"},
+    Architecture{"olmo2"},
+    Architecture{"olmoe"},
+    Architecture{"orion"},
+    Architecture{"phi2"},
+    Architecture{"phi3"},
+    Architecture{"phimoe"},
+    Architecture{"qwen2"},
+    Architecture{"qwen2moe"},
+    Architecture{"qwen3"},
+    Architecture{.name = "qwen35", .full_interval = 4},
+    Architecture{.name = "qwen35moe", .full_interval = 4},
+    Architecture{"qwen3moe"},
+    Architecture{.name = "qwen3next", .full_interval = 4},
+    Architecture{"seed_oss"},
+    Architecture{"smollm3"},
+    Architecture{"stablelm"},
+    Architecture{"starcoder"},
+    Architecture{"starcoder2"},
+};
+
+using Numbers = std::vector<std::int64_t>;
+
+// A key's number for each layer: one for all, or a list.
+Numbers PerLayer(const ModelFile& file, const std::string& key, std::size_t layers,
+                 std::int64_t fallback, std::uint64_t most, Status& status) {
+  Numbers values(layers, fallback);
+  const MetadataValue* value = file.Find(key);
+  if (value == nullptr || !status) return values;
+  if (std::holds_alternative<std::vector<std::int64_t>>(*value) ||
+      std::holds_alternative<std::vector<std::uint64_t>>(*value)) {
+    Result<Numbers> list = file.GetInts(key);
+    if (!list) {
+      status = std::unexpected(list.error());
+    } else if (list->size() != layers) {
+      status = InputError(file.path(), key,
+                          "has " + std::to_string(list->size()) + " numbers for " +
+                              std::to_string(layers) + " layers");
+    } else {
+      values = *std::move(list);
+    }
+  } else {
+    const Result<std::uint64_t> one = file.GetUint(key);
+    if (!one) status = std::unexpected(one.error());
+    const std::uint64_t number = one.value_or(0);
+    values.assign(layers, number <= most ? static_cast<std::int64_t>(number) : -1);
+  }
+  for (const std::int64_t one : values) {
+    if (status && (one < 0 || one > static_cast<std::int64_t>(most)))
+      status = InputError(file.path(), key,
+                          "has a number that is not from 0 to " + std::to_string(most));
+  }
+  return values;
+}
+
+class KeysReader {
+ public:
+  KeysReader(const ModelFile& file, const Architecture& architecture)
+      : file_(file), architecture_(architecture), read_(file, architecture.name) {}
+
+  Result<ModelShape> Read() {
+    shape_.source = file_.path();
+    shape_.architecture = architecture_.name;
+    shape_.name = file_.GetStringOr("general.name", architecture_.name).value_or("");
+    shape_.hidden = read_.Int("embedding_length", 1, kLargestDim);
+    shape_.context_length = read_.Int("context_length", 1, kLargestContext);
+    shape_.layers.resize(static_cast<std::size_t>(read_.Int("block_count", 1, kLargestLayers)));
+    shape_.experts = static_cast<int>(read_.IntOr("expert_count", 0, 0, 65536));
+    shape_.top_k = static_cast<int>(read_.IntOr("expert_used_count", 0, 0, 65536));
+    ReadAttention();
+    ReadWindows();
+    ReadStates();
+    ShareLayers();
+    const ModelTensor* embedding = file_.FindTensor("token_embd.weight");
+    if (embedding != nullptr && embedding->dims.size() == 2) shape_.vocab = embedding->dims[1];
+    if (!read_.status()) return std::unexpected(read_.status().error());
+    if (!status_) return std::unexpected(status_.error());
+    CountTensors(file_, shape_);
+    return std::move(shape_);
+  }
+
+ private:
+  std::size_t count() const { return shape_.layers.size(); }
+  std::string Key(std::string_view suffix) const {
+    return std::string(architecture_.name) + "." + std::string(suffix);
+  }
+  Numbers Each(std::string_view suffix, std::int64_t fallback, std::uint64_t most) {
+    return PerLayer(file_, Key(suffix), count(), fallback, most, status_);
+  }
+
+  void ReadAttention() {
+    constexpr std::uint64_t kMostHeads = 65536;
+    if (file_.Find(Key("attention.head_count")) == nullptr) read_.Int("attention.head_count", 1, 1);
+    const Numbers heads = Each("attention.head_count", 0, kMostHeads);
+    const std::int64_t most_heads = *std::ranges::max_element(heads);
+    const Numbers kv_heads = Each("attention.head_count_kv", 0, kMostHeads);
+    const bool has_kv = file_.Find(Key("attention.head_count_kv")) != nullptr;
+    const std::int64_t head =
+        most_heads == 0 ? 1 : std::max<std::int64_t>(1, shape_.hidden / most_heads);
+    if (file_.Find(Key("attention.key_length")) == nullptr && most_heads > 0 &&
+        shape_.hidden % most_heads != 0) {
+      read_.Refuse("attention.key_length", "is missing, and embedding_length " +
+                                               std::to_string(shape_.hidden) +
+                                               " is no multiple of the heads");
+    }
+    const auto key = static_cast<int>(read_.IntOr("attention.key_length", head, 1, kLargestDim));
+    const auto value = static_cast<int>(read_.IntOr("attention.value_length", key, 1, kLargestDim));
+    const auto rank = static_cast<int>(read_.IntOr("attention.kv_lora_rank", 0, 0, kLargestDim));
+    const auto rotary = static_cast<int>(read_.IntOr("rope.dimension_count", 0, 0, kLargestDim));
+    shape_.query_heads = static_cast<int>(most_heads);
+    if (rank > 0) shape_.latent = {.rank = rank, .plain = key, .rotary = rotary, .value = value};
+    for (std::size_t i = 0; i < count(); ++i) {
+      LayerShape& layer = shape_.layers[i];
+      layer.query_heads = static_cast<int>(heads[i]);
+      if (!HasAttention(i)) continue;
+      const std::int64_t own = has_kv ? kv_heads[i] : heads[i];
+      if (own == 0) continue;
+      layer.kv =
+          rank > 0
+              ? KvLayerSpec{.kv_heads = 1, .head_dim = rank + rotary, .latent_dim = rank}
+              : KvLayerSpec{.kv_heads = static_cast<int>(own), .head_dim = key, .value_dim = value};
+    }
+  }
+
+  bool HasAttention(std::size_t layer) {
+    if (architecture_.full_interval == 0) return true;
+    const std::int64_t every =
+        read_.IntOr("full_attention_interval", architecture_.full_interval, 1, kLargestLayers);
+    return (static_cast<std::int64_t>(layer) + 1) % every == 0;
+  }
+
+  // Which layers see a window, by a list of truths or a number; else by the architecture.
+  std::vector<bool> WindowedLayers() {
+    std::vector<bool> windowed(count(), true);
+    std::int64_t pattern = architecture_.window_pattern;
+    const MetadataValue* value = file_.Find(Key("attention.sliding_window_pattern"));
+    if (const auto* list = value == nullptr ? nullptr : std::get_if<std::vector<bool>>(value)) {
+      if (list->size() == count()) return *list;
+      read_.Refuse("attention.sliding_window_pattern", "has " + std::to_string(list->size()) +
+                                                           " entries for " +
+                                                           std::to_string(count()) + " layers");
+    } else if (value != nullptr) {
+      pattern = read_.Int("attention.sliding_window_pattern", 1, kLargestLayers);
+    }
+    if (pattern == 0) return windowed;
+    for (std::size_t i = 0; i < count(); ++i)
+      windowed[i] = (static_cast<std::int64_t>(i) + 1) % pattern != 0;
+    return windowed;
+  }
+
+  void ReadWindows() {
+    const bool chunks = !architecture_.chunk.empty();
+    const std::string key(chunks ? architecture_.chunk : "attention.sliding_window");
+    const std::int64_t window = read_.IntOr(key.c_str(), 0, 0, kLargestContext);
+    if (window == 0) return;
+    const std::vector<bool> windowed = WindowedLayers();
+    for (std::size_t i = 0; i < count(); ++i) {
+      LayerShape& layer = shape_.layers[i];
+      if (!windowed[i] || layer.kv.kv_heads == 0) continue;
+      layer.kv.window = window;
+      layer.chunked = chunks;
+    }
+  }
+
+  void ReadStates() {
+    const std::int64_t short_convolution = read_.IntOr("shortconv.l_cache", 0, 0, kLargestDim);
+    const std::int64_t inner = read_.IntOr("ssm.inner_size", 0, 0, kLargestDim);
+    const std::int64_t state = read_.IntOr("ssm.state_size", 0, 0, kLargestDim);
+    const std::int64_t kernel = read_.IntOr("ssm.conv_kernel", 1, 1, kLargestDim);
+    const std::int64_t groups = read_.IntOr("ssm.group_count", 0, 0, kLargestDim);
+    if (short_convolution == 0 && inner == 0) return;
+    const Numbers networks = Each("feed_forward_length", 0, kLargestDim);
+    const std::int64_t channels = inner + (architecture_.grouped_state ? 2 * groups * state : 0);
+    for (std::size_t i = 0; i < count(); ++i) {
+      LayerShape& layer = shape_.layers[i];
+      if (layer.kv.kv_heads > 0 && !architecture_.parallel_state) continue;
+      // Of Nemotron-H, a layer with a network has nothing else.
+      if (architecture_.name == "nemotron_h" && networks[i] > 0) continue;
+      if (layer.kv.kv_heads == 0) layer.query_heads = 0;
+      layer.convolution_elements =
+          short_convolution > 0 ? (short_convolution - 1) * shape_.hidden : (kernel - 1) * channels;
+      layer.recurrent_elements = inner * state;
+    }
+  }
+
+  // Gemma 3n's last layers read what the last of their kind before them stored.
+  void ShareLayers() {
+    const auto layers = static_cast<std::int64_t>(count());
+    const std::int64_t shared =
+        read_.IntOr("attention.shared_kv_layers", 0, 0, static_cast<std::uint64_t>(layers - 1));
+    for (std::int64_t i = layers - shared; i < layers; ++i) {
+      LayerShape& layer = shape_.layers[static_cast<std::size_t>(i)];
+      for (std::int64_t from = layers - shared - 1; from >= 0 && layer.reuses < 0; --from) {
+        if (shape_.layers[static_cast<std::size_t>(from)].kv.window == layer.kv.window)
+          layer.reuses = static_cast<int>(from);
+      }
+      layer.kv.kv_heads = 0;
+    }
+  }
+
+  const ModelFile& file_;
+  const Architecture& architecture_;
+  ConfigReader read_;
+  Status status_;
+  ModelShape shape_;
+};
+
+ModelShape FromConfig(const ModelFile& file, const ModelConfig& config) {
+  ModelShape shape{.source = file.path(), .architecture = config.architecture, .name = config.name};
+  shape.hidden = config.hidden;
+  shape.ffn = config.ffn;
+  shape.expert_ffn = config.expert_ffn;
+  shape.shared_ffn = config.shared_ffn;
+  shape.vocab = config.vocab;
+  shape.context_length = config.context_length;
+  shape.query_heads = config.query_heads;
+  shape.latent = config.latent;
+  shape.experts = config.router.experts;
+  shape.top_k = config.router.experts > 0 ? config.router.top_k : 0;
+  for (const KvLayerSpec& layer : KvSpecOf(config).layers)
+    shape.layers.push_back({.query_heads = config.query_heads, .kv = layer});
+  return shape;
+}
+
+std::string WhyNot(const Error& error) {
+  return error.where + (error.where.empty() ? "" : ": ") + error.why;
+}
+
+// "blk.3.ffn_up_exps.weight", or "blk.3.ffn_up.17.weight" of older files.
+bool IsOfExperts(std::string_view name) {
+  if (name.find("_exps.") != name.npos) return true;
+  const std::size_t ffn = name.find(".ffn_");
+  if (ffn == name.npos) return false;
+  const std::size_t dot = name.find('.', ffn + 1);
+  return dot != name.npos && dot + 1 < name.size() && name[dot + 1] >= '0' && name[dot + 1] <= '9';
+}
+
+}  // namespace
+
+void CountTensors(const ModelFile& file, ModelShape& shape) {
+  WeightShape weights;
+  ParameterShape parameters{.experts = shape.experts, .top_k = shape.top_k};
+  std::uint64_t experts = 0;
+  std::uint64_t embedding_bytes = 0;
+  for (const ModelTensor& tensor : file.tensors()) {
+    const auto elements = static_cast<std::uint64_t>(tensor.elements);
+    weights.all += tensor.bytes;
+    if (IsOfExperts(tensor.name)) {
+      experts += elements;
+      weights.experts += tensor.bytes;
+    } else if (tensor.name == "token_embd.weight") {
+      parameters.embedding = elements;
+      embedding_bytes = tensor.bytes;
+    } else {
+      (tensor.name == "output.weight" ? parameters.output : parameters.layers) += elements;
+      weights.always += tensor.bytes;
+    }
+  }
+  if (parameters.output == 0) weights.always += embedding_bytes;
+  if (shape.experts > 0) parameters.expert = experts / static_cast<std::uint64_t>(shape.experts);
+  shape.parameters = parameters;
+  shape.weights = weights;
+}
+
+Result<ModelShape> ReadGgufShapeByKeys(const ModelFile& file) {
+  const Result<std::string_view> name = file.GetString("general.architecture");
+  if (!name) return std::unexpected(name.error());
+  for (const Architecture& architecture : kArchitectures) {
+    if (architecture.name == *name) return KeysReader(file, architecture).Read();
+  }
+  std::string list;
+  for (const Architecture& one : kArchitectures)
+    list += (list.empty() ? "" : ", ") + std::string(one.name);
+  return InputError(file.path(), "general.architecture",
+                    QuotedExcerpt(*name) + " is not known; known are " + list);
+}
+
+Result<ModelShape> ReadGgufShape(const ModelFile& file) {
+  Result<ModelConfig> config = ReadModelConfig(file);
+  if (config) {
+    ModelShape shape = FromConfig(file, *config);
+    CountTensors(file, shape);
+    // A file that lacks a tensor, or has one of another shape, can be planned but not run.
+    const Result<WeightBytes> weights = MeasureWeights(file, *config);
+    if (weights) {
+      shape.engine_weights = *weights;
+    } else {
+      shape.runs_not = WhyNot(weights.error());
+    }
+    shape.config = std::make_shared<const ModelConfig>(*std::move(config));
+    return shape;
+  }
+  Result<ModelShape> shape = ReadGgufShapeByKeys(file);
+  if (shape) shape->runs_not = WhyNot(config.error());
+  return shape;
+}
+
+std::vector<std::string_view> PlannableArchitectures() {
+  std::vector<std::string_view> names;
+  for (const Architecture& architecture : kArchitectures) names.push_back(architecture.name);
+  return names;
+}
+
+}  // namespace folio
