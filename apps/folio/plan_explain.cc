@@ -100,7 +100,7 @@ class Explanation {
   void AddLatent(const KvLayerSpec& first) {
     const LatentConfig& latent = answer_.shape->latent;
     const std::string d = std::to_string(first.head_dim);
-    const auto heads = static_cast<int>(QueryHeads());
+    const int heads = QueryHeads();
     const KvLayerSpec as_heads = {.kv_heads = heads,
                                   .head_dim = static_cast<int>(latent.plain + latent.rotary),
                                   .value_dim = static_cast<int>(latent.value)};

@@ -15,7 +15,7 @@ struct Architecture {
   std::string_view name;
   std::int64_t window_pattern = 0;  // 0: all layers see the window, if there is one
   std::int64_t full_interval = 0;   // one in so many layers has attention, the others a state
-  std::string_view chunk = "";      // the key of a chunk's length
+  std::string_view chunk;           // the key of a chunk's length
   bool parallel_state = false;      // attention and a state in the same layer
   bool grouped_state = true;        // Mamba-2's convolution also runs over B and C
 };

@@ -17,7 +17,7 @@ struct KnownModel {
   int top_k = 0;
   std::uint64_t parameters = 0;  // 0: not published
   std::uint64_t active = 0;
-  std::string_view unknown = "";
+  std::string_view unknown;
 };
 
 constexpr std::string_view kModelCard = "config.json of the model's repository";
