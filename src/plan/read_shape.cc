@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "formats/gguf_header.h"
@@ -32,6 +33,10 @@ Result<std::string> ReadText(const std::string& path, std::uint64_t most, const 
   if (Status read = (*source)->Read(0, std::as_writable_bytes(std::span(text))); !read)
     return std::unexpected(read.error());
   return text;
+}
+
+std::string PathIn(const std::string& folder, std::string_view name) {
+  return std::string(folder).append("/").append(name);
 }
 
 // The safetensors files of a folder: those of the index, else the one there is; none is no error.
@@ -71,7 +76,7 @@ bool IsConfig(const std::string& path, const ByteSource& source) {
 }  // namespace
 
 Result<ModelShape> ReadFolderShape(const std::string& folder, const OpenBytes& open) {
-  const std::string path = folder + "/config.json";
+  const std::string path = PathIn(folder, "config.json");
   const Result<std::string> config = ReadText(path, kMostConfigBytes, open);
   if (!config) return std::unexpected(config.error());
   Result<ModelShape> shape = ReadConfigShape(path, *config);
@@ -80,7 +85,7 @@ Result<ModelShape> ReadFolderShape(const std::string& folder, const OpenBytes& o
   if (!files) return std::unexpected(files.error());
   FolderWeights sum;
   for (const std::string& name : *files) {
-    const std::string file = folder + "/" + name;
+    const std::string file = PathIn(folder, name);
     const auto source = open(file);
     if (!source) return std::unexpected(source.error());
     if (Status added = AddSafetensors(file, **source, sum); !added)
