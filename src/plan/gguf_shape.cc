@@ -18,6 +18,8 @@ struct Architecture {
   std::string_view chunk;           // the key of a chunk's length
   bool parallel_state = false;      // attention and a state in the same layer
   bool grouped_state = true;        // Mamba-2's convolution also runs over B and C
+  std::int64_t fixed_window = 0;    // where writers leave it out, being the same in all models
+  bool window_optional = false;     // its smaller models have none, in spite of the pattern
 };
 
 constexpr std::array kArchitectures = {
@@ -31,7 +33,7 @@ constexpr std::array kArchitectures = {
     Architecture{"ernie4_5"},
     Architecture{"ernie4_5-moe"},
     Architecture{"exaone"},
-    Architecture{"exaone4", 4},
+    Architecture{.name = "exaone4", .window_pattern = 4, .window_optional = true},
     Architecture{"falcon"},
     Architecture{.name = "falcon-h1", .parallel_state = true},
     Architecture{"gemma"},
@@ -53,7 +55,10 @@ constexpr std::array kArchitectures = {
     Architecture{"lfm2"},
     Architecture{"lfm2moe"},
     Architecture{"llama"},
-    Architecture{.name = "llama4", .window_pattern = 4, .chunk = "attention.chunk_size"},
+    Architecture{.name = "llama4",
+                 .window_pattern = 4,
+                 .chunk = "attention.chunk_size",
+                 .fixed_window = 8192},
     Architecture{"minicpm"},
     Architecture{"minicpm3"},
     Architecture{"minimax-m2"},
@@ -130,6 +135,8 @@ class KeysReader {
     ReadAttention();
     ReadWindows();
     ReadStates();
+    CheckKeepsAnything();
+    CheckExperts();
     ShareLayers();
     const ModelTensor* embedding = file_.FindTensor("token_embd.weight");
     if (embedding != nullptr && embedding->dims.size() == 2) shape_.vocab = embedding->dims[1];
@@ -166,7 +173,9 @@ class KeysReader {
     const auto key = static_cast<int>(read_.IntOr("attention.key_length", head, 1, kLargestDim));
     const auto value = static_cast<int>(read_.IntOr("attention.value_length", key, 1, kLargestDim));
     const auto rank = static_cast<int>(read_.IntOr("attention.kv_lora_rank", 0, 0, kLargestDim));
-    const auto rotary = static_cast<int>(read_.IntOr("rope.dimension_count", 0, 0, kLargestDim));
+    // With a latent vector the key that carries positions is stored beside it: no number, no plan.
+    const auto rotary =
+        static_cast<int>(rank > 0 ? read_.Int("rope.dimension_count", 0, kLargestDim) : 0);
     shape_.query_heads = static_cast<int>(most_heads);
     if (rank > 0) shape_.latent = {.rank = rank, .plain = key, .rotary = rotary, .value = value};
     for (std::size_t i = 0; i < count(); ++i) {
@@ -175,10 +184,44 @@ class KeysReader {
       if (!HasAttention(i)) continue;
       const std::int64_t own = has_kv ? kv_heads[i] : heads[i];
       if (own == 0) continue;
+      CheckHeads(i, heads[i], own, std::max(key, value));
       layer.kv =
           rank > 0
               ? KvLayerSpec{.kv_heads = 1, .head_dim = rank + rotary, .latent_dim = rank}
               : KvLayerSpec{.kv_heads = static_cast<int>(own), .head_dim = key, .value_dim = value};
+    }
+  }
+
+  void CheckHeads(std::size_t layer, std::int64_t heads, std::int64_t kv_heads, std::int64_t dim) {
+    if (!status_) return;
+    constexpr std::int64_t kWidest = std::int64_t{1} << 24;
+    const std::string where = " in layer " + std::to_string(layer);
+    if (heads == 0 || heads % kv_heads != 0) {
+      read_.Refuse("attention.head_count_kv", "is " + std::to_string(kv_heads) + where +
+                                                  ", which does not divide the layer's " +
+                                                  std::to_string(heads) + " heads");
+    } else if (heads * dim > kWidest) {
+      read_.Refuse("attention.key_length", "makes heads of " + std::to_string(heads * dim) +
+                                               " elements together; at most " +
+                                               std::to_string(kWidest) + " are taken");
+    }
+  }
+
+  // A model that keeps nothing of what it read is a file that lacks something.
+  void CheckKeepsAnything() {
+    const bool keeps = std::ranges::any_of(shape_.layers, [](const LayerShape& layer) {
+      return layer.kv.kv_heads > 0 || layer.recurrent_elements + layer.convolution_elements > 0;
+    });
+    if (!keeps && status_) {
+      read_.Refuse("attention.head_count_kv",
+                   "leaves no layer keys and values, and no layer has a state");
+    }
+  }
+
+  void CheckExperts() {
+    if (shape_.top_k > shape_.experts) {
+      read_.Refuse("expert_used_count", "is " + std::to_string(shape_.top_k) + ", more than the " +
+                                            std::to_string(shape_.experts) + " experts");
     }
   }
 
@@ -211,7 +254,15 @@ class KeysReader {
   void ReadWindows() {
     const bool chunks = !architecture_.chunk.empty();
     const std::string key(chunks ? architecture_.chunk : "attention.sliding_window");
-    const std::int64_t window = read_.IntOr(key.c_str(), 0, 0, kLargestContext);
+    const bool needed = architecture_.window_pattern > 0 && !architecture_.window_optional;
+    std::int64_t window = architecture_.fixed_window;
+    if (window > 0 && file_.Find(Key(key)) == nullptr) {
+      shape_.notes.push_back(key + " is not in the file; its architecture's is " +
+                             std::to_string(window));
+    } else {
+      window = needed ? read_.Int(key.c_str(), 0, kLargestContext)
+                      : read_.IntOr(key.c_str(), 0, 0, kLargestContext);
+    }
     if (window == 0) return;
     const std::vector<bool> windowed = WindowedLayers();
     for (std::size_t i = 0; i < count(); ++i) {
@@ -253,6 +304,11 @@ class KeysReader {
       for (std::int64_t from = layers - shared - 1; from >= 0 && layer.reuses < 0; --from) {
         if (shape_.layers[static_cast<std::size_t>(from)].kv.window == layer.kv.window)
           layer.reuses = static_cast<int>(from);
+      }
+      if (layer.reuses < 0) {
+        read_.Refuse("attention.shared_kv_layers",
+                     "leaves no layer that sees what layer " + std::to_string(i) + " does");
+        return;
       }
       layer.kv.kv_heads = 0;
     }

@@ -208,5 +208,63 @@ TEST(GgufShapeTest, WhatIsMissingOrUnknownIsNamed) {
             std::string::npos);
 }
 
+Model Small(const char* architecture) {
+  return Model(architecture).Uint("block_count", 4).Uint("embedding_length", 64);
+}
+
+std::string RefusalOf(Model model) {
+  const Result<ModelShape> shape = model.Shape();
+  return shape ? "accepted" : shape.error().Message();
+}
+
+TEST(GgufShapeTest, KvHeadsThatDoNotDivideTheHeadsAreRefused) {
+  const auto of = [](std::uint32_t heads, std::uint32_t kv_heads) {
+    return Small("starcoder2")
+        .Uint("attention.head_count", heads)
+        .Uint("attention.head_count_kv", kv_heads);
+  };
+  EXPECT_EQ(RefusalOf(of(8, 2)), "accepted");
+  for (const auto& [heads, kv_heads] :
+       std::vector<std::pair<std::uint32_t, std::uint32_t>>{{8, 3}, {8, 16}, {8, 65536}, {0, 2}}) {
+    EXPECT_NE(RefusalOf(of(heads, kv_heads)).find("attention.head_count_kv: is"), std::string::npos)
+        << heads << " " << kv_heads;
+  }
+  EXPECT_NE(RefusalOf(of(0, 0)).find("leaves no layer keys and values"), std::string::npos);
+  EXPECT_NE(RefusalOf(of(8, 0)).find("leaves no layer keys and values"), std::string::npos);
+  EXPECT_NE(RefusalOf(of(32, 2).Uint("attention.key_length", 1 << 20)).find("elements together"),
+            std::string::npos);
+}
+
+TEST(GgufShapeTest, WhatAnArchitectureNeedsIsNotGuessed) {
+  const auto of = [](const char* architecture) {
+    return Small(architecture).Uint("attention.head_count", 2).Uint("attention.head_count_kv", 1);
+  };
+  EXPECT_NE(RefusalOf(of("cohere2")).find("cohere2.attention.sliding_window"), std::string::npos);
+  EXPECT_EQ(RefusalOf(of("exaone4")), "accepted");
+  EXPECT_NE(RefusalOf(of("minicpm3").Uint("attention.kv_lora_rank", 256))
+                .find("minicpm3.rope.dimension_count"),
+            std::string::npos);
+  EXPECT_NE(RefusalOf(of("qwen2moe").Uint("expert_count", 8).Uint("expert_used_count", 9))
+                .find("expert_used_count: is 9, more than the 8 experts"),
+            std::string::npos);
+  // Layers 0 and 2 see the window, 1 and 3 everything: one shares with a layer, three can't all.
+  EXPECT_NE(RefusalOf(of("gemma3n")
+                          .Uint("attention.sliding_window", 100)
+                          .Uint("attention.sliding_window_pattern", 2)
+                          .Uint("attention.shared_kv_layers", 3))
+                .find("attention.shared_kv_layers"),
+            std::string::npos);
+}
+
+TEST(GgufShapeTest, ChunksOfLlama4AreTheArchitecturesWhereTheFileLeavesThemOut) {
+  const ModelShape shape = Small("llama4")
+                               .Uint("attention.head_count", 2)
+                               .Uint("attention.head_count_kv", 1)
+                               .ShapeOrFail();
+  EXPECT_EQ(WindowsOf(shape), (std::vector<std::int64_t>{8192, 8192, 8192, 0}));
+  ASSERT_EQ(shape.notes.size(), 1U);
+  EXPECT_NE(shape.notes[0].find("attention.chunk_size is not in the file"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace folio

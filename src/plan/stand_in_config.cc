@@ -32,6 +32,7 @@ ModelConfig StandInConfig(const ModelShape& shape) {
         std::max(config.head_dim, Stepped(std::max(layer.kv.head_dim, layer.kv.value_dim)));
     config.layers.push_back({.window = layer.kv.window, .experts = shape.experts > 0});
   }
+  config.query_heads = std::max(config.query_heads, config.kv_heads);
   if (config.layers.empty()) config.layers.push_back({.experts = shape.experts > 0});
   config.moe_layers = shape.experts > 0 ? config.num_layers() : 0;
   config.router.experts = shape.experts;
