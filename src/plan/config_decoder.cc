@@ -1,6 +1,8 @@
 // What families of config.json share.
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "model/config_reader.h"
 #include "plan/config_families.h"
@@ -35,6 +37,25 @@ void CheckWidth(ShapeFields& fields, std::string_view field, std::int64_t width)
   }
 }
 
+namespace {
+
+// Classes whose heads are not hidden_size / num_attention_heads wide where the file is silent
+// (transformers' GemmaConfig, Gemma2Config, Gemma3nTextConfig, Qwen3Config, GptOssConfig); else 0.
+std::int64_t HeadDimOfClass(std::string_view model_type) {
+  if (model_type == "gemma" || model_type == "gemma2" || model_type == "gemma3n_text") return 256;
+  if (model_type == "qwen3") return 128;
+  return model_type == "gpt_oss" ? 64 : 0;
+}
+
+// Of older families, whose files have no such field, every head keeps its own, or one does for all.
+bool HasGroupedHeads(std::string_view model_type) {
+  constexpr std::array<std::string_view, 5> kWithout = {"falcon", "gpt2", "gpt_bigcode", "gpt_neox",
+                                                        "phi"};
+  return std::ranges::find(kWithout, model_type) == kWithout.end();
+}
+
+}  // namespace
+
 HeadShape ReadHeads(ShapeFields& fields, const ModelShape& shape) {
   HeadShape heads;
   const std::string_view name = fields.AnyOf({"num_attention_heads", "n_head"});
@@ -45,13 +66,18 @@ HeadShape ReadHeads(ShapeFields& fields, const ModelShape& shape) {
                                              ", which does not divide " + std::string(name) + " " +
                                              std::to_string(heads.query_heads));
   }
-  if (!fields.Has("head_dim") && shape.hidden % heads.query_heads != 0) {
+  if (!fields.Has("num_key_value_heads") && HasGroupedHeads(shape.architecture))
+    fields.Note("num_key_value_heads is not in the file; every head is counted with its own");
+  const std::int64_t class_dim = HeadDimOfClass(shape.architecture);
+  if (!fields.Has("head_dim") && class_dim == 0 && shape.hidden % heads.query_heads != 0) {
     fields.Refuse("head_dim", "is missing, and hidden_size " + std::to_string(shape.hidden) +
                                   " is no multiple of the " + std::to_string(heads.query_heads) +
                                   " heads");
   }
   heads.key_dim =
-      fields.SizeOr("head_dim", std::max<std::int64_t>(1, shape.hidden / heads.query_heads));
+      class_dim > 0
+          ? fields.SizeByClass("head_dim", class_dim)
+          : fields.SizeOr("head_dim", std::max<std::int64_t>(1, shape.hidden / heads.query_heads));
   heads.value_dim = fields.SizeOr("v_head_dim", heads.key_dim);
   CheckWidth(fields, name, heads.query_heads * std::max(heads.key_dim, heads.value_dim));
   return heads;

@@ -18,18 +18,23 @@ void Mistral(ShapeFields& fields, ModelShape& shape) {
   ReadDecoder(fields, {}, fields.TokensOr("sliding_window", 0), shape);
 }
 
-void Qwen2(ShapeFields& fields, ModelShape& shape) {
-  ReadDecoder(fields, {.qkv_bias = true}, 0, shape);
+// Layers from max_window_layers on see a window, if use_sliding_window says so.
+void SetUpperWindows(ShapeFields& fields, ModelShape& shape) {
   if (!fields.FlagOr("use_sliding_window", false)) return;
-  // Layers from max_window_layers on see a window.
   const std::int64_t window = fields.Tokens("sliding_window");
   const auto full = static_cast<std::size_t>(fields.CountOr("max_window_layers", 28));
   for (std::size_t i = full; i < shape.layers.size(); ++i) shape.layers[i].kv.window = window;
 }
 
+void Qwen2(ShapeFields& fields, ModelShape& shape) {
+  ReadDecoder(fields, {.qkv_bias = true}, 0, shape);
+  SetUpperWindows(fields, shape);
+}
+
 void Qwen3(ShapeFields& fields, ModelShape& shape) {
   const bool bias = fields.FlagOr("attention_bias", false);
   ReadDecoder(fields, {.qkv_bias = bias, .out_bias = bias, .head_norms = 2}, 0, shape);
+  SetUpperWindows(fields, shape);
 }
 
 void Gemma(ShapeFields& fields, ModelShape& shape) {

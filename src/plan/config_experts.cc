@@ -30,6 +30,12 @@ std::vector<bool> All(const ModelShape& shape) {
   return std::vector<bool>(shape.layers.size(), true);
 }
 
+// No published model of these has windows; which layers would see them is not known.
+void RefuseWindows(ShapeFields& fields) {
+  if (fields.FlagOr("use_sliding_window", false))
+    fields.Refuse("use_sliding_window", "is true; windows of this family are not known");
+}
+
 // Qwen's: every decoder_sparse_step-th layer, without those of mlp_only_layers.
 std::vector<bool> QwenLayers(ShapeFields& fields, const ModelShape& shape) {
   std::vector<bool> has = All(shape);
@@ -68,6 +74,7 @@ void PhiMoe(ShapeFields& fields, ModelShape& shape) {
 
 void Qwen3Moe(ShapeFields& fields, ModelShape& shape) {
   const DecoderTraits traits = {.head_norms = 2};
+  RefuseWindows(fields);
   ReadAttention(fields, traits, 0, shape);
   const std::vector<bool> layers = QwenLayers(fields, shape);
   SetDense(fields, traits, layers, shape);
@@ -81,6 +88,7 @@ void Qwen3Moe(ShapeFields& fields, ModelShape& shape) {
 
 void Qwen2Moe(ShapeFields& fields, ModelShape& shape) {
   const DecoderTraits traits = {.qkv_bias = true};
+  RefuseWindows(fields);
   ReadAttention(fields, traits, 0, shape);
   const std::vector<bool> layers = QwenLayers(fields, shape);
   SetDense(fields, traits, layers, shape);

@@ -26,7 +26,9 @@ Latent ReadLatent(ShapeFields& fields) {
   latent.rank = fields.Size("kv_lora_rank");
   latent.query_rank = fields.CountOr("q_lora_rank", 0);
   latent.plain = fields.Size("qk_nope_head_dim");
+  // 0 is a model without it; a file that does not say would be a guess.
   latent.rotary = fields.CountOr("qk_rope_head_dim", 0);
+  if (!fields.Has("qk_rope_head_dim")) fields.Refuse("qk_rope_head_dim", "is missing");
   latent.value = fields.Size("v_head_dim");
   CheckWidth(fields, "num_attention_heads",
              latent.heads * (latent.plain + latent.rotary + latent.value));

@@ -82,6 +82,7 @@ TEST(ConfigRefusalTest, AFieldThatIsMissingOrWrongIsNamed) {
 TEST(ConfigRefusalTest, HeadsThatDoNotDivideTheWidthNeedTheirSize) {
   Json json = Json::parse(kGood);
   json.erase("head_dim");
+  json["model_type"] = "llama";
   json["hidden_size"] = 4097;
   EXPECT_NE(RefusalOf(json.dump()).find("config.json: head_dim: is missing"), std::string::npos);
 }
@@ -162,6 +163,53 @@ TEST(ConfigRefusalTest, DefaultsOfAClassAreNoted) {
   int notes = 0;
   for (const std::string& note : shape->notes) notes += note.contains("class's default") ? 1 : 0;
   EXPECT_EQ(notes, 3);
+}
+
+TEST(ConfigRefusalTest, HeadsAreAsWideAsTheirClassSaysWhereTheFileDoesNot) {
+  const Result<ModelShape> shape = ReadConfigShape("config.json", With("head_dim", ""));
+  ASSERT_TRUE(shape.has_value()) << shape.error().Message();
+  EXPECT_EQ(shape->layers[0].kv.head_dim, 128);
+  Json small = Json::parse(With("head_dim", ""));
+  small["hidden_size"] = 1024;  // Qwen3-0.6B's: 32 would be hidden / heads
+  const Result<ModelShape> other = ReadConfigShape("config.json", small.dump());
+  ASSERT_TRUE(other.has_value()) << other.error().Message();
+  EXPECT_EQ(other->layers[0].kv.head_dim, 128);
+  ASSERT_EQ(other->notes.size(), 1U);
+  EXPECT_NE(other->notes[0].find("head_dim"), std::string::npos);
+}
+
+TEST(ConfigRefusalTest, WhatIsSupposedIsNoted) {
+  for (const auto& [text, note] : std::vector<std::pair<std::string, std::string>>{
+           {With("num_key_value_heads", ""), "num_key_value_heads is not in the file"},
+           {With("torch_dtype", "\"int3\""), "dtype \"int3\" is not known"}}) {
+    const Result<ModelShape> shape = ReadConfigShape("config.json", text);
+    ASSERT_TRUE(shape.has_value()) << shape.error().Message();
+    ASSERT_EQ(shape->notes.size(), 1U);
+    EXPECT_NE(shape->notes[0].find(note), std::string::npos) << shape->notes[0];
+  }
+}
+
+TEST(ConfigRefusalTest, Qwen3sUpperLayersMaySeeAWindow) {
+  Json json = Json::parse(kGood);
+  json["sliding_window"] = 512;
+  json["max_window_layers"] = 35;
+  json["use_sliding_window"] = true;
+  const Result<ModelShape> shape = ReadConfigShape("config.json", json.dump());
+  ASSERT_TRUE(shape.has_value()) << shape.error().Message();
+  EXPECT_EQ(shape->layers[34].kv.window, 0);
+  EXPECT_EQ(shape->layers[35].kv.window, 512);
+  json["model_type"] = "qwen3_moe";
+  EXPECT_NE(RefusalOf(json.dump()).find("use_sliding_window: is true"), std::string::npos);
+}
+
+TEST(ConfigRefusalTest, TheKeyThatCarriesPositionsIsNotGuessed) {
+  Json json = Json::parse(R"({"model_type": "deepseek_v2", "hidden_size": 2048,
+      "intermediate_size": 10944, "num_hidden_layers": 27, "num_attention_heads": 16,
+      "kv_lora_rank": 512, "qk_nope_head_dim": 128, "v_head_dim": 128, "n_routed_experts": 64,
+      "num_experts_per_tok": 6, "moe_intermediate_size": 1408, "vocab_size": 102400})");
+  EXPECT_NE(RefusalOf(json.dump()).find("qk_rope_head_dim: is missing"), std::string::npos);
+  json["qk_rope_head_dim"] = 0;
+  EXPECT_EQ(RefusalOf(json.dump()), "accepted");
 }
 
 }  // namespace

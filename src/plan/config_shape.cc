@@ -72,7 +72,12 @@ ShapeFields TextPart(ShapeFields& whole, std::string& model_type, std::vector<st
 // How the weights are stored: "dtype" (older: "torch_dtype"), or what a quantisation says.
 void ReadStoredTypes(ShapeFields& fields, ModelShape& shape) {
   const std::string dtype = fields.WordOr(fields.AnyOf({"dtype", "torch_dtype"}), "bfloat16");
-  shape.stored_type = dtype == "float32" ? "f32" : dtype == "float16" ? "f16" : "bf16";
+  shape.stored_type = dtype == "float32"             ? "f32"
+                      : dtype == "float16"           ? "f16"
+                      : dtype.starts_with("float8_") ? "fp8"
+                                                     : "bf16";
+  if (shape.stored_type == "bf16" && dtype != "bfloat16")
+    shape.notes.push_back("dtype " + QuotedExcerpt(dtype) + " is not known; counted as bf16");
   if (!fields.Has("quantization_config")) return;
   ShapeFields quantisation = fields.Object("quantization_config");
   const std::string method = quantisation.WordOr("quant_method", "");
