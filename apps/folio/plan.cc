@@ -38,6 +38,16 @@ Result<std::optional<MachineSpeed>> SpeedOf(const PlanArgs& args, const EngineSi
   return speed;
 }
 
+// The same parts of a size that is known.
+WeightShape Scaled(const WeightShape& weights, std::uint64_t bytes) {
+  if (weights.all == 0) return {.all = bytes, .always = bytes};
+  const double factor = static_cast<double>(bytes) / static_cast<double>(weights.all);
+  const auto part = [&](std::uint64_t one) {
+    return static_cast<std::uint64_t>(factor * static_cast<double>(one));
+  };
+  return {.all = bytes, .always = part(weights.always), .experts = part(weights.experts)};
+}
+
 Status AddTraffic(const PlanArgs& args, PlanAnswer& answer) {
   const ModelShape& shape = *answer.shape;
   std::optional<WeightShape> weights = shape.weights;
@@ -49,6 +59,7 @@ Status AddTraffic(const PlanArgs& args, PlanAnswer& answer) {
     weights = *estimate;
   }
   if (!weights) return {};
+  if (args.weights_bytes > 0) *weights = Scaled(*weights, args.weights_bytes);
   TrafficQuestion question = {.context = answer.plan.context,
                               .codings = answer.settings.kv.codings};
   answer.one = PlanTraffic(shape, *weights, question, answer.machine);
@@ -148,8 +159,8 @@ void AddPlan(const Command& folio) {
       folio.AddCommand("plan", "will it fit? memory of a model, a context and so many users");
   command.AddTexts(
       "MODEL", args->models,
-      "a GGUF file, a folder with config.json, a config.json, a name in the store or a "
-      "well-known model's; several with --compare");
+      "a GGUF file, a folder with config.json, a config.json, hf:ORG/REPO[:QUANT], a name in the "
+      "store or a well-known model's; several with --compare");
   AddPlanArgs(command, *args);
   command.SetAction([args] { return RunPlan(*args); });
 }

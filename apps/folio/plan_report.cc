@@ -142,6 +142,10 @@ std::string PlanText(const PlanAnswer& answer) {
   text += "\nAt most " + Grouped(answer.max_users) + " users of " + Grouped(plan.context) +
           " tokens, or " + Grouped(answer.max_context) + " tokens for " + Grouped(plan.users) +
           (plan.users == 1 ? " user\n" : " users\n");
+  if (const std::int64_t most = answer.shape->context_length; most > 0 && plan.context > most) {
+    text += "note: " + Grouped(plan.context) + " tokens are more than the " + Grouped(most) +
+            " that the model was made for\n";
+  }
   AppendSpeed(answer, text);
   AppendHosted(answer, text);
   return text;

@@ -306,3 +306,17 @@ def test_a_hub_that_fails_is_an_error_in_a_line(folio, hub):
     refused(folio("plan", "hf:org/odd", env=env), 3, "config.json")
     hub.add_repo("org/whole", {"large.gguf": File(b"GGUF" + bytes(2 * MIB), ranges=False)})
     refused(folio("plan", "hf:org/whole", env=env), 1, "no parts of files")
+
+
+def test_a_size_of_the_weights_that_is_given_is_what_a_step_reads(plan, config):
+    options = ("--context", 1000, "--memory", "64GiB", "--bandwidth", 80)
+    whole = plan(config(QWEN3_8B), *options)
+    half = plan(config(QWEN3_8B), *options, "--weights-bytes", f"{whole['weights_bytes'] // 2 // MIB}MiB")
+    assert half["traffic"]["one"]["weight_bytes"] == pytest.approx(whole["traffic"]["one"]["weight_bytes"] / 2, rel=1e-3)
+
+
+def test_a_context_past_the_models_is_told(folio, config):
+    long = folio("plan", config(QWEN3_8B), "--context", 40_961, "--memory", "64GiB")
+    assert "40,961 tokens are more than the 40,960 that the model was made for" in long.out
+    fitting = folio("plan", config(QWEN3_8B), "--context", 40_960, "--memory", "64GiB")
+    assert "made for" not in fitting.out
