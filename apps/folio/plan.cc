@@ -128,6 +128,12 @@ Status RunPlan(PlanArgs& args) {
   if (args.models.empty()) args.models.emplace_back();
   if (args.models.size() > 1 && !args.compare)
     return UsageError("plan", args.models[1], "one model only, or several with --compare");
+  if (args.explain && args.compare)
+    return UsageError("plan", "--explain", "explains one model: not with --compare");
+  if (args.requests == 0 && (args.price > 0 || args.interval > 0)) {
+    return UsageError("plan", args.price > 0 ? "--price" : "--interval",
+                      "needs --requests: how many there are");
+  }
   const Result<PlanSettings> settings = PlanSettingsOf(args);
   if (!settings) return std::unexpected(settings.error());
   std::vector<std::shared_ptr<const ModelShape>> shapes;

@@ -72,9 +72,11 @@ Result<WeightShape> EstimateWeights(const ModelShape& shape, const std::string& 
   const auto bits = BitsPerWeight(type);
   const auto expert_bits = BitsPerWeight(expert_type.empty() ? type : expert_type);
   if (!bits || !expert_bits) {
-    return UsageError(
-        "--weights", "",
-        "'" + (bits ? expert_type : type) + "' is no type of weights that Folio knows");
+    return UsageError("plan", "--weights",
+                      "'" + (bits ? expert_type : type) +
+                          "' is no type of weights that Folio knows; of a mixture such as Q4_K_M "
+                          "give its main type, "
+                          "q4_k, or --weights-bytes");
   }
   if (!shape.parameters) {
     if (!shape.published_parameters)

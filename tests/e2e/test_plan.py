@@ -320,3 +320,14 @@ def test_a_context_past_the_models_is_told(folio, config):
     assert "40,961 tokens are more than the 40,960 that the model was made for" in long.out
     fitting = folio("plan", config(QWEN3_8B), "--context", 40_960, "--memory", "64GiB")
     assert "made for" not in fitting.out
+
+
+def test_options_that_would_be_left_aside_are_refused(folio, config):
+    model = config(QWEN3_8B)
+    for options, named in (
+            (("--price", 5), "--price: needs --requests"), (("--interval", 5), "--interval: needs --requests"),
+            (("--compare", "--explain"), "--explain: explains one model"),
+            (("--weights", "Q4_K_M"), "--weights: 'Q4_K_M' is no type of weights that Folio knows; of a mixture")):
+        outcome = folio("plan", model, *options)
+        assert outcome.code == 2
+        assert named in outcome.err
