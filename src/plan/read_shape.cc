@@ -73,6 +73,15 @@ bool IsConfig(const std::string& path, const ByteSource& source) {
   return path.ends_with(".json") || first[0] == std::byte{'{'};
 }
 
+// A config.json that names no model stands for its folder's: tables of several tell them apart.
+void NameAfterFolder(const std::string& path, ModelShape& shape) {
+  if (shape.name != shape.architecture) return;
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error).lexically_normal();
+  if (const std::string folder = whole.parent_path().filename(); !error && !folder.empty())
+    shape.name = folder;
+}
+
 }  // namespace
 
 Result<ModelShape> ReadFolderShape(const std::string& folder, const OpenBytes& open) {
@@ -81,6 +90,7 @@ Result<ModelShape> ReadFolderShape(const std::string& folder, const OpenBytes& o
   if (!config) return std::unexpected(config.error());
   Result<ModelShape> shape = ReadConfigShape(path, *config);
   if (!shape) return shape;
+  NameAfterFolder(path, *shape);
   const Result<std::set<std::string>> files = TensorFiles(folder, open);
   if (!files) return std::unexpected(files.error());
   FolderWeights sum;
@@ -105,7 +115,9 @@ Result<ModelShape> ReadModelShape(const std::string& path) {
   if (!IsConfig(path, **source)) return ReadGguf(path, OpenFileBytes);
   const Result<std::string> text = ReadText(path, kMostConfigBytes, OpenFileBytes);
   if (!text) return std::unexpected(text.error());
-  return ReadConfigShape(path, *text);
+  Result<ModelShape> shape = ReadConfigShape(path, *text);
+  if (shape) NameAfterFolder(path, *shape);
+  return shape;
 }
 
 }  // namespace folio

@@ -331,3 +331,11 @@ def test_options_that_would_be_left_aside_are_refused(folio, config):
         outcome = folio("plan", model, *options)
         assert outcome.code == 2
         assert named in outcome.err
+
+
+def test_a_configuration_without_a_name_has_its_folders(plan, tmp_path):
+    for folder in ("small", "large"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "config.json").write_text(json.dumps(QWEN3_8B), encoding="utf-8")
+    answers = plan(tmp_path / "small", tmp_path / "large" / "config.json", "--compare", "--memory", "64GiB")
+    assert [answer["model"]["name"] for answer in answers["models"]] == ["small", "large"]
