@@ -32,16 +32,23 @@ HttpReply Messages(ApiContext& context, ApiCall& call) {
 }
 
 HttpReply CountTokens(ApiContext& context, ApiCall& call) {
-  const auto body = BodyOf(call);
-  if (!body) return ErrorReply(call, body.error());
-  auto request = ParseCountTokens(*body, {.drop_media = context.drop_media});
+  auto request = ReadMessages(context, call);
   if (!request) return ErrorReply(call, request.error());
-  const auto tokens = CountPromptTokens(context, std::move(request->api));
+  const auto tokens = CountPromptTokens(context, *std::move(request));
   if (!tokens) return ErrorReply(call, tokens.error());
   return JsonResponse(CountTokensJson(*tokens));
 }
 
 }  // namespace
+
+// As count_tokens takes it: without what only a reply needs.
+std::expected<ApiRequest, ApiError> ReadMessages(ApiContext& context, const ApiCall& call) {
+  const auto body = BodyOf(call);
+  if (!body) return std::unexpected(body.error());
+  auto request = ParseCountTokens(*body, {.drop_media = context.drop_media});
+  if (!request) return std::unexpected(request.error());
+  return std::move(request->api);
+}
 
 std::span<const Route> AnthropicRoutes() {
   static const std::array<Route, 2> kRoutes = {{

@@ -1,5 +1,6 @@
 #include "server/endpoints.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace folio {
@@ -7,7 +8,8 @@ namespace {
 
 std::vector<Route> Collect() {
   std::vector<Route> all;
-  for (const auto part : {OpenAiRoutes(), AnthropicRoutes(), ResponsesRoutes(), PlainRoutes()}) {
+  for (const auto part :
+       {OpenAiRoutes(), AnthropicRoutes(), ResponsesRoutes(), CacheRoutes(), PlainRoutes()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -22,6 +24,17 @@ std::span<const Route> Routes() {
 
 std::string LastSegment(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
+}
+
+std::string_view QueryField(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view field = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), field.size() + 1));
+    if (field.starts_with(name) && field.substr(name.size()).starts_with('=')) {
+      return field.substr(name.size() + 1);
+    }
+  }
+  return {};
 }
 
 bool MatchesPath(std::string_view pattern, std::string_view path) {

@@ -2,6 +2,7 @@
 #ifndef FOLIO_SERVER_ENDPOINTS_H_
 #define FOLIO_SERVER_ENDPOINTS_H_
 
+#include <expected>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,13 +22,22 @@ struct Route {
 std::span<const Route> Routes();
 
 bool MatchesPath(std::string_view pattern, std::string_view path);
+// The value of a query's field, or empty. Ids, paths and numbers need no decoding.
+std::string_view QueryField(std::string_view query, std::string_view name);
 // The segment where the pattern has "{id}": of "/v1/models/{id}", the model's name.
 std::string LastSegment(std::string_view path);
 
-// Of openai_endpoints.cc, anthropic_endpoints.cc, responses_endpoints.cc, plain_endpoints.cc.
+// The request in a call's body, of one dialect each: what is to be computed, and no more.
+std::expected<ApiRequest, ApiError> ReadChatCompletion(ApiContext& context, const ApiCall& call);
+std::expected<ApiRequest, ApiError> ReadCompletion(ApiContext& context, const ApiCall& call);
+std::expected<ApiRequest, ApiError> ReadMessages(ApiContext& context, const ApiCall& call);
+std::expected<ApiRequest, ApiError> ReadResponses(ApiContext& context, const ApiCall& call);
+
+// Each of the file of its name: openai_endpoints.cc and so on.
 std::span<const Route> OpenAiRoutes();
 std::span<const Route> AnthropicRoutes();
 std::span<const Route> ResponsesRoutes();
+std::span<const Route> CacheRoutes();
 std::span<const Route> PlainRoutes();
 
 }  // namespace folio

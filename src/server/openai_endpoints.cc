@@ -12,19 +12,15 @@ namespace folio {
 namespace {
 
 HttpReply ChatCompletions(ApiContext& context, ApiCall& call) {
-  const auto body = BodyOf(call);
-  if (!body) return ErrorReply(call, body.error());
-  auto request = ParseChatCompletion(*body, {.drop_media = context.drop_media});
-  if (!request) return ErrorReply(call, ApiErrorOf(request.error()));
+  auto request = ReadChatCompletion(context, call);
+  if (!request) return ErrorReply(call, request.error());
   auto writer = std::make_unique<ChatCompletionWriter>(*request);
   return Answer(context, call, *std::move(request), std::move(writer));
 }
 
 HttpReply Completions(ApiContext& context, ApiCall& call) {
-  const auto body = BodyOf(call);
-  if (!body) return ErrorReply(call, body.error());
-  auto request = ParseCompletion(*body);
-  if (!request) return ErrorReply(call, ApiErrorOf(request.error()));
+  auto request = ReadCompletion(context, call);
+  if (!request) return ErrorReply(call, request.error());
   auto writer = std::make_unique<CompletionWriter>(*request);
   return Answer(context, call, *std::move(request), std::move(writer));
 }
@@ -49,6 +45,22 @@ HttpReply Embeddings(ApiContext& /*context*/, ApiCall& call) {
 }
 
 }  // namespace
+
+std::expected<ApiRequest, ApiError> ReadChatCompletion(ApiContext& context, const ApiCall& call) {
+  const auto body = BodyOf(call);
+  if (!body) return std::unexpected(body.error());
+  auto request = ParseChatCompletion(*body, {.drop_media = context.drop_media});
+  if (!request) return std::unexpected(ApiErrorOf(request.error()));
+  return *std::move(request);
+}
+
+std::expected<ApiRequest, ApiError> ReadCompletion(ApiContext& /*context*/, const ApiCall& call) {
+  const auto body = BodyOf(call);
+  if (!body) return std::unexpected(body.error());
+  auto request = ParseCompletion(*body);
+  if (!request) return std::unexpected(ApiErrorOf(request.error()));
+  return *std::move(request);
+}
 
 std::span<const Route> OpenAiRoutes() {
   static const std::array<Route, 5> kRoutes = {{

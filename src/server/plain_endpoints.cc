@@ -1,11 +1,10 @@
-// Folio's own endpoints: health, metrics, tokens, the cache.
+// Folio's own endpoints: health, metrics, tokens.
 #include <array>
 #include <utility>
 #include <vector>
 
 #include "api/fields.h"
 #include "server/endpoints.h"
-#include "server/miss_explanation.h"
 
 namespace folio {
 namespace {
@@ -77,40 +76,15 @@ HttpReply Detokenize(ApiContext& context, ApiCall& call) {
   return JsonResponse({{"content", text}, {"prompt", text}});
 }
 
-// Why the prompt of a reply was not found in the cache as a whole: to the key that sent it.
-HttpReply Explain(ApiContext& context, ApiCall& call) {
-  const std::string id = LastSegment(call.request.path);
-  const PromptArchive& archive = context.memory.archive;
-  const auto found = archive.Find(call.caller.salt, id);
-  if (!found) {
-    return ErrorReply(call, {.kind = ApiError::Kind::kNotFound,
-                             .message = "no prompt of '" + id + "' is known any more"});
-  }
-  const auto model = context.models->Find(found->prompt->model);
-  if (!model) return ErrorReply(call, model.error());
-  const auto nearest =
-      archive.FindByEngine(call.caller.salt, found->prompt->model, found->report.nearest_request);
-  return JsonResponse(ExplanationJson(*found, nearest, **model));
-}
-
-// Forgets the blocks that nobody holds, of all callers: for the one who runs the server.
-HttpReply ResetCache(ApiContext& context, ApiCall& /*call*/) {
-  std::int64_t blocks = 0;
-  for (const auto& model : context.models->All()) blocks += model->engine().ResetCache();
-  return JsonResponse({{"blocks", blocks}});
-}
-
 }  // namespace
 
 std::span<const Route> PlainRoutes() {
-  static const std::array<Route, 7> kRoutes = {{
+  static const std::array<Route, 5> kRoutes = {{
       {.method = "GET", .path = "/health", .endpoint = Health, .open = true},
       {.method = "GET", .path = "/ready", .endpoint = Ready, .open = true},
       {.method = "GET", .path = "/metrics", .endpoint = Metrics},
       {.method = "POST", .path = "/tokenize", .endpoint = Tokenize},
       {.method = "POST", .path = "/detokenize", .endpoint = Detokenize},
-      {.method = "GET", .path = "/v1/cache/explain/{id}", .endpoint = Explain},
-      {.method = "POST", .path = "/cache/reset", .endpoint = ResetCache},
   }};
   return kRoutes;
 }

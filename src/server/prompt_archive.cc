@@ -17,7 +17,7 @@ std::size_t BytesOf(const ArchivedPrompt& prompt) {
 }  // namespace
 
 std::string_view BareId(std::string_view id) {
-  for (const std::string_view prefix : {"chatcmpl-", "cmpl-", "resp_", "msg_", "req_"}) {
+  for (const std::string_view prefix : {"chatcmpl-", "cmpl-", "resp_", "msg_", "req_", "warm_"}) {
     if (id.starts_with(prefix)) return id.substr(prefix.size());
   }
   return id;

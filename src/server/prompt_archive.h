@@ -65,7 +65,7 @@ class PromptArchive {
   std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;
 };
 
-// Without "chatcmpl-", "cmpl-", "resp_", "msg_", "req_".
+// Without "chatcmpl-", "cmpl-", "resp_", "msg_", "req_", "warm_".
 std::string_view BareId(std::string_view id);
 
 }  // namespace folio

@@ -62,18 +62,6 @@ HttpReply DeleteResponse(ApiContext& context, ApiCall& call) {
   return Told(call, context.responses.Delete(call.caller.salt, LastSegment(call.request.path)));
 }
 
-// The value of a query's field, or empty. Ids and numbers need no decoding.
-std::string_view QueryField(std::string_view query, std::string_view name) {
-  while (!query.empty()) {
-    const std::string_view field = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(query.size(), field.size() + 1));
-    if (field.starts_with(name) && field.substr(name.size()).starts_with('=')) {
-      return field.substr(name.size() + 1);
-    }
-  }
-  return {};
-}
-
 HttpReply InputItems(ApiContext& context, ApiCall& call) {
   constexpr std::string_view kSuffix = "/input_items";
   const std::string_view path = call.request.path;
@@ -89,6 +77,12 @@ HttpReply InputItems(ApiContext& context, ApiCall& call) {
 }
 
 }  // namespace
+
+std::expected<ApiRequest, ApiError> ReadResponses(ApiContext& context, const ApiCall& call) {
+  auto request = Read(context, call);
+  if (!request) return std::unexpected(request.error());
+  return std::move(request->api);
+}
 
 std::span<const Route> ResponsesRoutes() {
   static const std::array<Route, 5> kRoutes = {{

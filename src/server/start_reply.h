@@ -4,65 +4,22 @@
 
 #include <cstddef>
 #include <expected>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "api/api_error.h"
-#include "api/api_request.h"
-#include "api/reply_writer.h"
 #include "http/http_message.h"
-#include "server/prompt_archive.h"
-#include "server/reply_splicer.h"
-#include "server/reply_stream.h"
-#include "server/served_model.h"
-#include "server/session_table.h"
+#include "server/reply_job.h"
 
 namespace folio {
-
-// What is remembered of conversations, within bounds.
-struct ConversationMemory {
-  // `bytes`: of prompts and replies together.
-  explicit ConversationMemory(std::size_t bytes) : archive(bytes / 3 * 2), splicer(bytes / 3) {}
-
-  SessionTable sessions;
-  PromptArchive archive;
-  ReplySplicer splicer;
-  bool splices = true;
-};
-
-// Asks why the cache missed, against an earlier reply.
-struct DiagnosticsQuestion {
-  enum class Form : std::uint8_t { kAnthropic, kOpenAi };
-  Form form = Form::kAnthropic;
-  std::string earlier_id;
-};
-
-struct ReplyJob {
-  std::shared_ptr<ServedModel> model;
-  ApiRequest request;
-  std::unique_ptr<ReplyWriter> writer;
-  std::string id;        // of the reply
-  std::string endpoint;  // for the log
-  std::string key;       // whose request, by name
-  std::string salt;      // of the cache
-  HttpFields fields;     // of the reply's head
-  ErrorResponse error_response;
-  ReplyObserver observer;
-  std::function<void(const Json& document)> keep;
-  std::shared_ptr<void> place;
-  std::optional<DiagnosticsQuestion> question;
-};
 
 // Everything that can be refused is refused here, before a head is sent. On a worker's thread:
 // takes as long as rendering and one step of the engine.
 std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
                                                                 ConversationMemory& memory);
 
-// `spliced`: replies whose own tokens stand in the prompt.
 // "cached=8080, prompt=8123, reason=differs, at="messages[3] user"+12": what the cache had of the
-// prompt, as a header field tells it.
+// prompt, as a header field tells it. `spliced`: replies whose own tokens stand in the prompt.
 std::string CacheField(const MissReport& report, std::size_t spliced = 0);
 
 }  // namespace folio
