@@ -79,6 +79,7 @@ struct Request {
   ReplyGrammar grammar;
   int choices = 1;         // replies to the one prompt, drawn independently
   int priority = 0;        // higher runs sooner; waiting makes up for it in time
+  std::string owner;       // whose it is: those who wait run in turn by owner
   std::string cache_salt;  // requests with different salts share nothing
   CacheRetention retention = CacheRetention::kNone;
   std::int64_t retained_tokens = 0;  // of the prompt, kept so; 0 = none
@@ -153,6 +154,15 @@ struct Outcome {
   std::vector<Reply> choices;
 };
 
+// How far a prompt is that waits or is computed.
+struct Progress {
+  std::int64_t prompt_tokens = 0;
+  std::int64_t computed_tokens = 0;  // of it, those found in the cache included
+  std::int64_t tokens_before = 0;    // of others' prompts, which are computed first
+  // Until the reply's first token, from what prompts and replies took lately; below 0: not known.
+  double seconds_left = -1;
+};
+
 // The reading end of one request. Destroying it cancels what still runs. One thread reads it;
 // Cancel may come from any.
 class Stream {
@@ -169,12 +179,15 @@ class Stream {
   // As Next, but what isn't there yet is not waited for: nothing, and `ended` says whether more may
   // come.
   std::optional<Delta> TryNext(bool& ended);
-  // `ready` is called whenever TryNext has become able to tell more, now if it is already, from the
-  // engine's thread: it must return at once, and may be called once more than there is anything.
+  // `ready` is called whenever TryNext has become able to tell more, or the arrival is known; now
+  // if that is so already. From the engine's thread: it must return at once, and may be called once
+  // more than there is anything.
   void OnReady(std::function<void()> ready);
   // What the cache had of the prompt when the engine took the request, if asked for. Waits for that
   // at most `timeout`: it is between two steps of what runs already.
   std::optional<MissReport> Arrival(std::chrono::milliseconds timeout);
+  // As it was at most half a second ago, or nothing: not told yet, or the reply has begun.
+  std::optional<Progress> progress() const;
   // Ends the request soon; full blocks stay in the cache.
   void Cancel();
   // Reads to the end. A choice that failed makes it an error; the others' text is then lost: read
@@ -278,6 +291,10 @@ class Engine {
 
   // Tokens of the longest prompt that can be taken: it leaves room for one token of a reply.
   std::int64_t LongestPrompt() const;
+
+  // About how long until the next request that waits begins to run: after a full queue, when to try
+  // again. 0: not known.
+  double SecondsUntilRoom() const;
 
   // Takes no more requests and waits until those submitted have finished.
   void Drain();

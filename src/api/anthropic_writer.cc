@@ -21,7 +21,9 @@ std::string AnthropicWriter::Begin(const ReplyStart& start) {
                    {"message", AnthropicMessageJson(start_, AnthropicUsageJson(so_far))}});
 }
 
-std::string AnthropicWriter::KeepAlive() { return SseEvent("ping", {{"type", "ping"}}); }
+std::string AnthropicWriter::KeepAlive(std::string_view note) {
+  return (note.empty() ? "" : SseComment(note)) + SseEvent("ping", {{"type", "ping"}});
+}
 
 std::string AnthropicWriter::Add(int choice, const ReplyAddition& addition) {
   std::string events;

@@ -9,6 +9,7 @@
 #define FOLIO_API_ANTHROPIC_WRITER_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/anthropic_message.h"
@@ -22,7 +23,7 @@ class AnthropicWriter final : public ReplyWriter {
   explicit AnthropicWriter(const AnthropicReplyOptions& options) : options_(options) {}
 
   std::string Begin(const ReplyStart& start) override;
-  std::string KeepAlive() override;
+  std::string KeepAlive(std::string_view note) override;
   std::string Add(int choice, const ReplyAddition& addition) override;
   std::string EndChoice(int choice, const ChoiceEnd& end) override;
   std::string Finish(const ReplyTotals& totals) override;

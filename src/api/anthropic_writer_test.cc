@@ -68,7 +68,8 @@ TEST(AnthropicWriterTest, AStreamBeginsWithTheMessageAndTheMatchAtArrival) {
                   R"("ephemeral_1h_input_tokens":0},"output_tokens":0,)"
                   R"("output_tokens_details":{"thinking_tokens":0},"server_tool_use":null,)"
                   R"("service_tier":"standard"},"diagnostics":null}})"));
-  EXPECT_EQ(writer.KeepAlive(), Event("ping", R"({"type":"ping"})"));
+  EXPECT_EQ(writer.KeepAlive(""), Event("ping", R"({"type":"ping"})"));
+  EXPECT_EQ(writer.KeepAlive("5 s left"), ": 5 s left\n\n" + Event("ping", R"({"type":"ping"})"));
 }
 
 TEST(AnthropicWriterTest, DiagnosticsAreTheMessages) {

@@ -30,6 +30,8 @@ struct ApiError {
   // Of kContextOverflow.
   std::int64_t prompt_tokens = 0;
   std::int64_t limit_tokens = 0;
+  // Of kUnavailable and kRateLimited: when to try again; 0: soon.
+  double retry_after_seconds = 0;
   // What an SDK looks for beside the kind, or empty: Anthropic's error.details.error_code of
   // message threads; OpenAI's error.code where the kind doesn't say it.
   std::string details_code;

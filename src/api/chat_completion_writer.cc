@@ -69,7 +69,9 @@ std::string ChatCompletionWriter::Begin(const ReplyStart& start) {
 }
 
 // Data that is no chunk breaks some clients; a comment breaks none.
-std::string ChatCompletionWriter::KeepAlive() { return SseComment("still computing"); }
+std::string ChatCompletionWriter::KeepAlive(std::string_view note) {
+  return SseComment(note.empty() ? "still computing" : note);
+}
 
 std::string ChatCompletionWriter::CallId(const Choice& choice, std::size_t call) const {
   const auto index = static_cast<std::size_t>(&choice - choices_.data());

@@ -3,6 +3,7 @@
 #define FOLIO_API_CHAT_COMPLETION_WRITER_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/api_request.h"
@@ -16,7 +17,7 @@ class ChatCompletionWriter final : public ReplyWriter {
   explicit ChatCompletionWriter(const ApiRequest& request);
 
   std::string Begin(const ReplyStart& start) override;
-  std::string KeepAlive() override;
+  std::string KeepAlive(std::string_view note) override;
   std::string Add(int choice, const ReplyAddition& addition) override;
   std::string EndChoice(int choice, const ChoiceEnd& end) override;
   std::string Finish(const ReplyTotals& totals) override;

@@ -54,7 +54,9 @@ std::string CompletionWriter::Begin(const ReplyStart& start) {
   return {};
 }
 
-std::string CompletionWriter::KeepAlive() { return SseComment("still computing"); }
+std::string CompletionWriter::KeepAlive(std::string_view note) {
+  return SseComment(note.empty() ? "still computing" : note);
+}
 
 std::string CompletionWriter::Add(int choice, const ReplyAddition& addition) {
   Choice& of = choices_[static_cast<std::size_t>(choice)];

@@ -4,6 +4,7 @@
 #define FOLIO_API_COMPLETION_WRITER_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/api_request.h"
@@ -16,7 +17,7 @@ class CompletionWriter final : public ReplyWriter {
   explicit CompletionWriter(const ApiRequest& request);
 
   std::string Begin(const ReplyStart& start) override;
-  std::string KeepAlive() override;
+  std::string KeepAlive(std::string_view note) override;
   std::string Add(int choice, const ReplyAddition& addition) override;
   std::string EndChoice(int choice, const ChoiceEnd& end) override;
   std::string Finish(const ReplyTotals& totals) override;

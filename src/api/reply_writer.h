@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/api_error.h"
@@ -60,8 +61,9 @@ class ReplyWriter {
  public:
   virtual ~ReplyWriter() = default;
   virtual std::string Begin(const ReplyStart& start) = 0;
-  // While nothing else is to be told.
-  virtual std::string KeepAlive() = 0;
+  // While nothing else is to be told. `note`: for people who watch, one line, or empty; it goes
+  // where no client reads it, into a comment.
+  virtual std::string KeepAlive(std::string_view note) = 0;
   virtual std::string Add(int choice, const ReplyAddition& addition) = 0;
   virtual std::string EndChoice(int choice, const ChoiceEnd& end) = 0;
   virtual std::string Finish(const ReplyTotals& totals) = 0;

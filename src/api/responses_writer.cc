@@ -33,7 +33,9 @@ std::string ResponsesWriter::Begin(const ReplyStart& start) {
   return events += Event("response.in_progress", {{"response", response}});
 }
 
-std::string ResponsesWriter::KeepAlive() { return Event("keepalive", Json::object()); }
+std::string ResponsesWriter::KeepAlive(std::string_view note) {
+  return (note.empty() ? "" : SseComment(note)) + Event("keepalive", Json::object());
+}
 
 std::string ResponsesWriter::ItemId(std::string_view prefix) const {
   return std::string(prefix) + start_.id + "_" + std::to_string(output_.size());

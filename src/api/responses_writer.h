@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/custom_tool_input.h"
@@ -41,7 +42,7 @@ class ResponsesWriter final : public ReplyWriter {
   explicit ResponsesWriter(const ResponsesRequest& request);
 
   std::string Begin(const ReplyStart& start) override;
-  std::string KeepAlive() override;
+  std::string KeepAlive(std::string_view note) override;
   std::string Add(int choice, const ReplyAddition& addition) override;
   std::string EndChoice(int choice, const ChoiceEnd& end) override;
   std::string Finish(const ReplyTotals& totals) override;

@@ -288,8 +288,9 @@ TEST(ResponsesWriterTest, NothingSaidIsAnEmptyMessage) {
 TEST(ResponsesWriterTest, AKeepAliveIsANumberedEvent) {
   ResponsesWriter writer(Request());
   writer.Begin({.id = "1"});
-  EXPECT_EQ(writer.KeepAlive(),
-            "event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":2}\n\n");
+  EXPECT_EQ(
+      writer.KeepAlive("5 s left"),
+      ": 5 s left\n\nevent: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":2}\n\n");
   EXPECT_EQ(Events(writer.Add(0, {.pieces = {{Kind::kText, "x"}}}))[0].data["sequence_number"], 3);
 }
 

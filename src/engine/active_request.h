@@ -22,6 +22,7 @@ struct EngineLoop::ActiveRequest {
   std::vector<std::unique_ptr<Choice>> choices;    // those that began; at first one, for the prompt
   std::vector<std::unique_ptr<Drafter>> drafters;  // of choices, made when one is first asked
   std::int64_t most_tokens = 0;
+  std::int64_t found_tokens = 0;  // of the prompt, in the cache as it arrived, if that was asked
   bool told_scheduled = false;
   bool started = false;  // the prompt is computed and replies are drawn
   std::size_t ended = 0;

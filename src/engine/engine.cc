@@ -105,6 +105,7 @@ struct Stream::Shared final : RequestSink {
   std::function<void()> ready;
   std::deque<Delta> deltas;
   std::optional<MissReport> arrival;
+  std::optional<Progress> progress;  // until the first delta
   bool done = false;
   bool cancelled = false;  // asked once: the queue need not hold more of the same
   Outcome outcome;
@@ -115,6 +116,7 @@ struct Stream::Shared final : RequestSink {
   void OnDelta(Delta delta) override {
     {
       const std::lock_guard lock(mutex);
+      progress.reset();
       const auto same = std::ranges::find(deltas, delta.choice, &Delta::choice);
       if (same == deltas.end()) {
         deltas.push_back(std::move(delta));
@@ -135,7 +137,12 @@ struct Stream::Shared final : RequestSink {
       const std::lock_guard lock(mutex);
       arrival = report;
     }
-    wake.notify_all();
+    Tell();
+  }
+
+  void OnProgress(const Progress& told) override {
+    const std::lock_guard lock(mutex);
+    progress = told;
   }
 
   void OnDone(Outcome result) override {
@@ -206,7 +213,7 @@ void Stream::OnReady(std::function<void()> ready) {
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->ready = ready;
-    now = shared_->done || !shared_->deltas.empty();
+    now = shared_->done || shared_->arrival || !shared_->deltas.empty();
   }
   if (now && ready) ready();
 }
@@ -216,6 +223,11 @@ std::optional<MissReport> Stream::Arrival(std::chrono::milliseconds timeout) {
   shared_->wake.wait_for(lock, timeout,
                          [this] { return shared_->done || shared_->arrival.has_value(); });
   return shared_->arrival;
+}
+
+std::optional<Progress> Stream::progress() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->progress;
 }
 
 void Stream::Cancel() {
@@ -239,7 +251,7 @@ const Outcome& Stream::outcome() const { return shared_->outcome; }
 
 struct Engine::Impl {
   std::unique_ptr<LoadedModel> model;
-  std::unique_ptr<EngineLoop> loop;  // used on `thread` only, but for Check
+  std::unique_ptr<EngineLoop> loop;  // used on `thread` only, but for what any thread may call
   std::shared_ptr<CommandQueue> commands = std::make_shared<CommandQueue>();
   std::int64_t max_queue = 0;
   std::atomic<std::int64_t> queued{0};  // submitted and not yet running
@@ -331,6 +343,8 @@ Result<Stream> Engine::Submit(Request request) {
 }
 
 std::int64_t Engine::LongestPrompt() const { return impl_->loop->LongestPrompt(); }
+
+double Engine::SecondsUntilRoom() const { return impl_->loop->SecondsUntilRoom(); }
 
 void Engine::Drain() {
   impl_->commands->StopRequests();

@@ -136,6 +136,7 @@ void EngineLoop::Submit(std::uint64_t id, Request request, std::shared_ptr<Reque
   chain.Append(wants.prompt, RowKind::kPrompt);
   if (wants.tell_arrival) TellArrival(*active, chain);
   Sequence sequence(SequenceOf(id, 0), std::move(chain));
+  sequence.owner = std::hash<std::string>()(wants.owner);
   sequence.priority = wants.priority;
   sequence.arrival_ns = active->submitted_ns;
   sequence.choices = wants.choices;
@@ -182,6 +183,7 @@ bool EngineLoop::Step() {
     if (runner_.CheckRows(i)) scheduler_.Computed(step.chunks[i]);
   ++steps_;
   NoteCost(step, computed_ns - scheduled_ns);
+  TellProgress(computed_ns);
   const std::int64_t published_ns = SteadyNowNs();
   DrawTokens(step, published_ns);
   schedule_ns_ += scheduled_ns - begin_ns + published_ns - computed_ns;

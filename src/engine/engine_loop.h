@@ -3,6 +3,7 @@
 #ifndef FOLIO_ENGINE_ENGINE_LOOP_H_
 #define FOLIO_ENGINE_ENGINE_LOOP_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "base/error.h"
 #include "engine/batch_runner.h"
 #include "engine/choice.h"
+#include "engine/forecast.h"
 #include "engine/loaded_model.h"
 #include "engine/row_cost.h"
 #include "folio/engine.h"
@@ -33,6 +35,8 @@ class RequestSink {
 
   // Right after it was submitted, if asked for.
   virtual void OnArrival(const MissReport& /*report*/) {}
+  // Now and then until the reply begins.
+  virtual void OnProgress(const Progress& /*progress*/) {}
   virtual void OnScheduled() {}  // it left the queue: once, and always before OnDone
   virtual void OnDelta(Delta delta) = 0;
   virtual void OnDone(Outcome outcome) = 0;
@@ -72,6 +76,8 @@ class EngineLoop {
   // Refuses what Submit must not get, with the reason. May be called from any thread.
   Status Check(const Request& request) const;
   std::int64_t LongestPrompt() const;  // so too
+
+  double SecondsUntilRoom() const { return seconds_until_room_; }  // so too; see Engine
 
   // A matcher for each choice of a request that has a grammar; none of one that has none. May be
   // called from any thread.
@@ -116,6 +122,8 @@ class EngineLoop {
   void FailSequence(Sequence& sequence, const Error& error, folio::Step* step);
   void Compute(const folio::Step& step);
   void NoteCost(const folio::Step& step, std::int64_t forward_ns);
+  void TellProgress(std::int64_t now_ns);
+  void TellProgressOf(const Sequence& sequence, double seconds_more, std::int64_t& rows_before);
   void DrawTokens(const folio::Step& step, std::int64_t now_ns);
   void Draw(TokenDraw& draw);
   void TakeTokens(const TokenDraw& draw);
@@ -130,7 +138,7 @@ class EngineLoop {
   void RecordExperts(const Chunk& chunk, std::span<const std::int16_t> experts);
   void TakeExperts(ActiveRequest& request, const Sequence& sequence, Reply& reply) const;
   std::vector<ExpertLoadSnapshot> ExpertLoads() const;
-  void TellArrival(const ActiveRequest& request, const TokenChain& chain);
+  void TellArrival(ActiveRequest& request, const TokenChain& chain);
   void ExplainMiss(ActiveRequest& request, const Sequence& sequence);
   void RecordTokens(const ActiveRequest& request, const Sequence& sequence);
   ActiveRequest& Owner(const Sequence& sequence);
@@ -146,6 +154,9 @@ class EngineLoop {
   std::vector<TokenDraw> draws_;  // the first num_draws_ are of the step
   std::size_t num_draws_ = 0;
   RowCost row_cost_;
+  Forecast forecast_;
+  std::int64_t told_progress_ns_ = 0;
+  std::atomic<double> seconds_until_room_{0};
   std::uint64_t steps_ = 0;
   // Of the steps that computed something.
   std::int64_t schedule_ns_ = 0;

@@ -45,6 +45,13 @@ void EngineLoop::NoteCost(const folio::Step& step, std::int64_t forward_ns) {
   const bool decodes_only = std::ranges::all_of(
       step.chunks, [](const Chunk& chunk) { return chunk.rows == 1 + chunk.draft_rows; });
   if (decodes_only) row_cost_.Note(static_cast<double>(step.rows), static_cast<double>(forward_ns));
+  std::int64_t prompt_rows = 0;
+  for (const Chunk& chunk : step.chunks) {
+    if (!Owner(*chunk.sequence).started) prompt_rows += chunk.rows;
+  }
+  if (2 * prompt_rows > step.rows) {
+    forecast_.NotePromptRows(prompt_rows, static_cast<double>(forward_ns) * 1e-9);
+  }
 }
 
 void EngineLoop::DrawTokens(const folio::Step& step, std::int64_t now_ns) {

@@ -86,6 +86,7 @@ void EngineLoop::Deliver(ActiveRequest& request) {
   timings.queued_seconds = Seconds(request.submitted_ns, scheduled);
   timings.prefill_seconds = Seconds(scheduled, first);
   timings.decode_seconds = Seconds(first, now_ns);
+  if (request.first_token_ns >= 0) forecast_.NoteReply(timings.decode_seconds);
   if (!request.told_scheduled) request.sink->OnScheduled();
   request.sink->OnDone(std::move(request.outcome));
   requests_.erase(request.id);

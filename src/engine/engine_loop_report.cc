@@ -12,6 +12,9 @@
 namespace folio {
 namespace {
 
+// How often the waiting are told: looking through them takes time.
+constexpr std::int64_t kProgressNs = 250'000'000;
+
 RequestSnapshot SnapshotOf(const Sequence& sequence) {
   return {.id = RequestOf(sequence.id),
           .choice = static_cast<int>(ChoiceOf(sequence.id)),
@@ -40,9 +43,10 @@ std::vector<BlockSnapshot> BlocksOf(const BlockPool& pool) {
 }  // namespace
 
 // Blocks that others are just computing don't count yet: they may still fail.
-void EngineLoop::TellArrival(const ActiveRequest& request, const TokenChain& chain) {
+void EngineLoop::TellArrival(ActiveRequest& request, const TokenChain& chain) {
   const std::vector<std::int32_t>& prompt = request.request.prompt;
   const std::int64_t cached = model_->cache().MatchedTokens(chain);
+  request.found_tokens = cached;
   if (!model_->options().prefix_cache) {
     request.sink->OnArrival(
         {.cause = MissCause::kOff, .prompt_tokens = static_cast<std::int64_t>(prompt.size())});
@@ -51,6 +55,44 @@ void EngineLoop::TellArrival(const ActiveRequest& request, const TokenChain& cha
   const std::size_t blocks = prompt.size() / static_cast<std::size_t>(model_->options().block_size);
   request.sink->OnArrival(prompt_log_.Explain(chain.root(), prompt, chain.hashes().first(blocks),
                                               request.request.parts, cached));
+}
+
+// Prompts are computed one after another: those that run, then those that wait. Where all places
+// are taken, or blocks are wanting, the waiting have to wait for replies to end as well.
+void EngineLoop::TellProgress(std::int64_t now_ns) {
+  if (now_ns - told_progress_ns_ < kProgressNs) return;
+  told_progress_ns_ = now_ns;
+  std::int64_t rows_before = 0;
+  for (const Sequence* sequence : scheduler_.running()) {
+    if (!Owner(*sequence).started) TellProgressOf(*sequence, 0, rows_before);
+  }
+  const std::int64_t running = scheduler_.num_running();
+  const bool wait_for_ends = rows_before == 0 || running >= options_.max_requests;
+  const auto until_start = [&](std::int64_t ends) {
+    return wait_for_ends ? forecast_.EndSeconds(ends, running) : std::optional<double>(0);
+  };
+  seconds_until_room_ =
+      until_start(1).value_or(0) + forecast_.PromptSeconds(rows_before).value_or(0);
+  std::int64_t ends = 0;
+  for (const Sequence* sequence : scheduler_.Waiting()) {
+    TellProgressOf(*sequence, until_start(++ends).value_or(-1), rows_before);
+  }
+}
+
+// `seconds_more`: besides the rows; below 0: not known.
+void EngineLoop::TellProgressOf(const Sequence& sequence, double seconds_more,
+                                std::int64_t& rows_before) {
+  ActiveRequest& request = Owner(sequence);
+  if (request.started) return;  // it gave up its blocks, and comes back
+  const std::int64_t computed = std::max(sequence.blocks.computed, request.found_tokens);
+  const std::int64_t rows = sequence.prompt_tokens - computed;
+  Progress progress{.prompt_tokens = sequence.prompt_tokens,
+                    .computed_tokens = computed,
+                    .tokens_before = rows_before};
+  rows_before += rows;
+  const auto seconds = forecast_.PromptSeconds(rows_before);
+  if (seconds && seconds_more >= 0) progress.seconds_left = *seconds + seconds_more;
+  request.sink->OnProgress(progress);
 }
 
 void EngineLoop::ExplainMiss(ActiveRequest& request, const Sequence& sequence) {

@@ -167,7 +167,7 @@ asio::awaitable<bool> HttpConnection::Exchange() {
     co_return false;
   }
   keep_alive_ = parser.get().keep_alive() && !context_->draining;
-  if (auto refused = context_->handler->Refuse(head)) {
+  if (auto refused = context_->handler->AnswerHead(head)) {
     unread_ = !parser.is_done();
     keep_alive_ = keep_alive_ && !unread_;
     const bool told = co_await SendWhole(*std::move(refused));
@@ -243,8 +243,9 @@ asio::awaitable<HttpReply> HttpConnection::HandleOnWorker(HttpRequest request, s
       return handler->Failure(head, 500, "the server has no memory for this request");
     }
   };
+  asio::thread_pool& threads = handler->IsAside(request) ? *context_->aside : *context_->workers;
   HttpReply reply = co_await asio::co_spawn(
-      *context_->workers,
+      threads,
       [](auto run, HttpRequest moved) -> asio::awaitable<HttpReply> {
         co_return run(std::move(moved));
       }(work, std::move(request)),
@@ -298,12 +299,12 @@ asio::awaitable<bool> HttpConnection::SendStream(HttpStream& stream) {
     HttpPart part = stream.Next();
     if (!part.last && !part.head && part.bytes.empty()) {
       stream_.expires_never();
-      waiter->timer.expires_after(context_->options.keep_alive);
+      waiter->timer.expires_after(part.again.value_or(context_->options.keep_alive));
       if (!waiter->news) {
         co_await waiter->timer.async_wait(kAwait);
       }
       if (waiter->gone) sent = false;
-      if (waiter->news) continue;
+      if (waiter->news || part.again) continue;
       part = stream.KeepAlive();
     }
     if (part.head && !begun) {

@@ -18,6 +18,7 @@ struct HttpContext {
   HttpServerOptions options;
   HttpHandler* handler = nullptr;
   boost::asio::thread_pool* workers = nullptr;
+  boost::asio::thread_pool* aside = nullptr;  // see HttpHandler::IsAside
   std::atomic<bool> draining{false};
   std::atomic<std::uint64_t> accepted{0}, requests{0}, refused{0}, lost{0};
   std::atomic<std::size_t> bodies_bytes{0};

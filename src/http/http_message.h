@@ -3,6 +3,7 @@
 #ifndef FOLIO_HTTP_HTTP_MESSAGE_H_
 #define FOLIO_HTTP_HTTP_MESSAGE_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ struct HttpPart {
   std::optional<HttpHead> head;
   std::string bytes;
   bool last = false;
+  // Next is asked again after so long, if nothing became ready before.
+  std::optional<std::chrono::milliseconds> again;
 };
 
 // A reply that is made while it is sent. Its functions are called by the server's network thread,
@@ -72,9 +75,12 @@ class HttpHandler {
   HttpHandler(const HttpHandler&) = delete;
   HttpHandler& operator=(const HttpHandler&) = delete;
   virtual ~HttpHandler() = default;
-  // Before the body is read: a response refuses the request. On the network thread; returns at
-  // once.
-  virtual std::optional<HttpResponse> Refuse(const HttpRequest& head) = 0;
+  // Before the body is read: a response refuses the request, or answers it where no body and no
+  // waiting is needed. On the network thread; returns at once.
+  virtual std::optional<HttpResponse> AnswerHead(const HttpRequest& head) = 0;
+  // Whether it may take long to answer without computing anything: it is then handled on a thread
+  // beside the workers, and neither waits for the other. On the network thread.
+  virtual bool IsAside(const HttpRequest& /*head*/) { return false; }
   // On a worker's thread; many at a time.
   virtual HttpReply Handle(HttpRequest request) = 0;
   // What the server itself refuses, in the handler's form: 400, 413, 415, 431, 500, 503.

@@ -66,6 +66,7 @@ struct HttpServer::Impl {
   std::condition_variable closed;
   int port = 0;
   asio::thread_pool workers;
+  asio::thread_pool aside{1};
   std::jthread network;
 
   Impl(const HttpServerOptions& options, HttpHandler& handler)
@@ -73,6 +74,7 @@ struct HttpServer::Impl {
     context.options = options;
     context.handler = &handler;
     context.workers = &workers;
+    context.aside = &aside;
   }
 
   Status ListenTcp();
@@ -202,6 +204,7 @@ HttpServer::~HttpServer() {  // NOLINT(bugprone-exception-escape)
   impl_->io.stop();
   impl_->network.join();
   impl_->workers.join();
+  impl_->aside.join();
 }
 
 int HttpServer::port() const { return impl_->port; }

@@ -1,5 +1,6 @@
 // An HTTP/1.1 server for one handler: Boost.Beast on Asio. One network thread runs every
-// connection as a coroutine; handlers run on a few workers. A client that is slow, silent or gone
+// connection as a coroutine; handlers run on a few workers, and
+// those that wait for others on one beside them. A client that is slow, silent or gone
 // costs its own connection only: everything it may make the server keep has a bound.
 #ifndef FOLIO_HTTP_HTTP_SERVER_H_
 #define FOLIO_HTTP_HTTP_SERVER_H_

@@ -75,6 +75,7 @@ struct Script {
   bool last = false;
   bool destroyed = false;
   int keep_alives = 0;
+  int calls_to_wait = 0;  // of Next, before there is a head
 
   void Give(std::string more, bool is_last) {
     std::function<void()> call;
@@ -108,6 +109,10 @@ class ScriptedStream final : public HttpStream {
   }
   HttpPart Next() override {
     const std::lock_guard lock(script_->mutex);
+    if (script_->calls_to_wait > 0) {
+      --script_->calls_to_wait;
+      return {.again = milliseconds(20)};
+    }
     HttpPart part{.bytes = std::exchange(script_->bytes, {}), .last = script_->last};
     if (!std::exchange(begun_, true)) part.head = HttpHead{.fields = {{"X-Kind", "stream"}}};
     return part;
@@ -126,12 +131,18 @@ class ScriptedStream final : public HttpStream {
 
 class Echo final : public HttpHandler {
  public:
-  std::optional<HttpResponse> Refuse(const HttpRequest& head) override {
+  std::optional<HttpResponse> AnswerHead(const HttpRequest& head) override {
+    if (head.path == "/at-once") return HttpResponse{.body = "here"};
     if (head.path != "/refused") return std::nullopt;
     return HttpResponse{.head = {.status = 404}, .body = "refused"};
   }
   HttpReply Handle(HttpRequest request) override {
     if (request.path == "/stream") return std::make_unique<ScriptedStream>(script);
+    if (request.path == "/hold") {
+      held.fetch_add(1);
+      std::unique_lock lock(script->mutex);
+      script->changed.wait_for(lock, kPatience, [this] { return script->last; });
+    }
     if (request.path == "/throw") throw std::bad_alloc();
     return HttpResponse{.body = request.method + " " + request.path + "?" + request.query + " " +
                                 std::to_string(request.body.size()) + ":" +
@@ -141,7 +152,10 @@ class Echo final : public HttpHandler {
     return {.head = {.status = status}, .body = std::string(why)};
   }
 
+  bool IsAside(const HttpRequest& head) override { return head.path.starts_with("/aside"); }
+
   std::shared_ptr<Script> script = std::make_shared<Script>();
+  std::atomic<int> held{0};
 };
 
 class HttpServerTest : public testing::Test {
@@ -299,6 +313,33 @@ TEST_F(HttpServerTest, WhileNothingComesTheConnectionIsKeptAlive) {
   EXPECT_THAT(client.ReadTo(": alive\n\r\n8\r\n: alive"), HasSubstr("8\r\n: alive\n\r\n"));
   echo_.script->Give("end", true);
   EXPECT_THAT(client.ReadAll(), HasSubstr("end"));
+}
+
+TEST_F(HttpServerTest, AStreamMayAskForItsTurnBeforeAnythingIsReady) {
+  Start();
+  echo_.script->calls_to_wait = 3;
+  Client client(server_->port());
+  client.Send(Get("/stream"));
+  EXPECT_THAT(client.ReadTo("\r\n\r\n"), HasSubstr("X-Kind: stream"));
+  EXPECT_EQ(echo_.script->keep_alives, 0);
+  echo_.script->Give("end", true);
+  EXPECT_THAT(client.ReadAll(), HasSubstr("end"));
+}
+
+// Health and metrics are told while every worker is busy.
+TEST_F(HttpServerTest, WhatIsAnsweredAtOnceOrAsideWaitsForNoWorker) {
+  Start({.workers = 1});
+  Client holding(server_->port());
+  Client waiting(server_->port());
+  holding.Send(Get("/hold"));
+  waiting.Send(Get("/hold"));
+  while (echo_.held == 0) std::this_thread::yield();
+  EXPECT_THAT(Ask(Get("/at-once")), HasSubstr("here"));
+  EXPECT_THAT(Ask(Get("/aside")), HasSubstr("GET /aside?"));
+  EXPECT_EQ(echo_.held, 1);
+  echo_.script->Give("", true);
+  echo_.script->changed.notify_all();
+  EXPECT_THAT(waiting.ReadAll(), HasSubstr("GET /hold?"));
 }
 
 TEST_F(HttpServerTest, AClientThatLeavesEndsItsStream) {

@@ -21,7 +21,7 @@ std::int64_t HeldBlocks(const SequenceBlocks& blocks) {
 }  // namespace
 
 Scheduler::Scheduler(const SchedulerOptions& options, KvCacheManager& cache, Trace* trace)
-    : options_(options), cache_(&cache), trace_(trace), waiting_(ByRank{this}) {
+    : options_(options), cache_(&cache), trace_(trace) {
   most_priority_ =
       std::numeric_limits<std::int64_t>::max() / 2 / std::max<std::int64_t>(options.aging_ns, 1);
   // The most tokens whose blocks the pool has: BlocksForSequence grows with its argument.
@@ -62,7 +62,10 @@ Result<Sequence*> Scheduler::Add(Sequence sequence) {
   added->blocks = cache_->NewSequence(id);
   added->blocks.retention = wishes.retention;
   added->blocks.retained_tokens = wishes.retained_tokens;
-  waiting_.insert(added);
+  added->rank_ns = added->arrival_ns -
+                   std::clamp<std::int64_t>(added->priority, -most_priority_, most_priority_) *
+                       options_.aging_ns;
+  waiting_.Insert(*added);
   return added;
 }
 
@@ -112,7 +115,7 @@ void Scheduler::SchedulePrompts(Step& step) {
 
 void Scheduler::Admit(Step& step) {
   while (!waiting_.empty() && step.rows < options_.max_batch_tokens) {
-    Sequence& sequence = **waiting_.begin();
+    Sequence& sequence = *waiting_.Next();
     const std::int64_t places = num_running() + reserved_ + sequence.choices;
     if (!running_.empty() && places > options_.max_running) return;
     const std::int64_t free = cache_->pool().num_free();
@@ -138,12 +141,12 @@ bool Scheduler::Start(Sequence& sequence) {
     GiveUpBlocks(sequence);
     return false;
   }
-  waiting_.erase(&sequence);
+  waiting_.Erase(sequence);
   const bool resumes = sequence.preemptions > 0;
   if (!resumes) sequence.scheduled_ns = now_ns_;
   reserved_ += sequence.choices - 1;
   sequence.state = SequenceState::kRunning;
-  running_.insert(std::upper_bound(running_.begin(), running_.end(), &sequence, ByRank{this}),
+  running_.insert(std::upper_bound(running_.begin(), running_.end(), &sequence, ByRank()),
                   &sequence);
   Emit(trace_, {.request = sequence.id,
                 .a = resumes ? sequence.chain.size() : sequence.prompt_tokens,
@@ -182,6 +185,7 @@ void Scheduler::ScheduleChunk(Sequence& sequence, Step& step) {
   chunk.stored_rows = std::clamp<std::int64_t>(sequence.blocks.stored - chunk.first, 0, chunk.rows);
   chunk.last = chunk.first + chunk.rows - chunk.draft_rows == sequence.chain.size();
   step.rows += chunk.rows;
+  waiting_.Charge(sequence.owner, chunk.rows);
   ForEachClaim(chunk, [&](const BlockHash& hash) { in_flight_.emplace(hash, sequence.id); });
   step.chunks.push_back(std::move(chunk));
 }
@@ -216,7 +220,7 @@ void Scheduler::Preempt(Sequence& sequence, Step& step) {
        {.request = sequence.id, .a = sequence.blocks.computed, .type = EventType::kPreempted});
   StopRunning(sequence, &step);
   GiveUpBlocks(sequence);
-  waiting_.insert(&sequence);
+  waiting_.Insert(sequence);
 }
 
 void Scheduler::StopRunning(Sequence& sequence, Step* step) {
@@ -265,13 +269,15 @@ Sequence* Scheduler::Fork(Sequence& parent, SequenceId id) {
   fork->blocks = cache_->Fork(parent.blocks, id);
   fork->state = SequenceState::kRunning;
   fork->priority = parent.priority;
+  fork->owner = parent.owner;
   fork->arrival_ns = parent.arrival_ns;
+  fork->rank_ns = parent.rank_ns;
   fork->prompt_tokens = parent.prompt_tokens;
   fork->scheduled_ns = parent.scheduled_ns;
   --parent.choices;
   --reserved_;
   sequences_.emplace(id, std::move(owned));
-  running_.insert(std::upper_bound(running_.begin(), running_.end(), fork, ByRank{this}), fork);
+  running_.insert(std::upper_bound(running_.begin(), running_.end(), fork, ByRank()), fork);
   return fork;
 }
 
@@ -279,7 +285,7 @@ void Scheduler::Remove(Sequence& sequence, Step* step) {
   if (sequence.state == SequenceState::kRunning) {
     StopRunning(sequence, step);
   } else {
-    waiting_.erase(&sequence);
+    waiting_.Erase(sequence);
   }
   cache_->Free(sequence.blocks);
   sequences_.erase(sequence.id);

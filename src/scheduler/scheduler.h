@@ -5,6 +5,7 @@
 //   - Rank: by arrival, where each step of priority counts as `aging_ns` earlier. So within a
 //     priority it is first come first served, and whoever waits is overtaken by a higher priority
 //     for a bounded time only.
+//   - Who waits runs in turn by owner, and by rank among one owner's: see waiting_queue.h.
 //   - A sequence whose next block another one computes in this very step waits for it, and takes it
 //     from the cache in the next. Such a claim lives for one step only, so nothing can be left
 //     waiting for a sequence that was cancelled, preempted or failed.
@@ -19,10 +20,8 @@
 #ifndef FOLIO_SCHEDULER_SCHEDULER_H_
 #define FOLIO_SCHEDULER_SCHEDULER_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -30,6 +29,7 @@
 #include "base/error.h"
 #include "kvcache/kv_cache_manager.h"
 #include "scheduler/sequence.h"
+#include "scheduler/waiting_queue.h"
 #include "trace/trace.h"
 
 namespace folio {
@@ -94,23 +94,11 @@ class Scheduler {
   std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
   bool empty() const { return sequences_.empty(); }
   const std::vector<Sequence*>& running() const { return running_; }
+  // About as they will run.
+  std::vector<const Sequence*> Waiting() const { return waiting_.InOrder(); }
   std::vector<const Sequence*> All() const;
 
  private:
-  using Rank = std::pair<std::int64_t, SequenceId>;
-  struct ByRank {
-    const Scheduler* scheduler;
-    bool operator()(const Sequence* a, const Sequence* b) const {
-      return scheduler->RankOf(*a) < scheduler->RankOf(*b);
-    }
-  };
-
-  Rank RankOf(const Sequence& sequence) const {
-    return {sequence.arrival_ns -
-                std::clamp<std::int64_t>(sequence.priority, -most_priority_, most_priority_) *
-                    options_.aging_ns,
-            sequence.id};
-  }
   void ScheduleDecodes(Step& step);
   void SchedulePrompts(Step& step);
   void Admit(Step& step);
@@ -134,7 +122,7 @@ class Scheduler {
   std::int64_t most_priority_ = 0;  // more would overflow a rank
   std::int64_t longest_ = 0;
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
-  std::set<Sequence*, ByRank> waiting_;
+  WaitingQueue waiting_;
   std::vector<Sequence*> running_;  // by rank
   std::int64_t reserved_ = 0;       // places kept for forks of running sequences
   std::int64_t now_ns_ = 0;

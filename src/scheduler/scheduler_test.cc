@@ -48,6 +48,17 @@ TEST(SchedulerTest, DecodesComeBeforePromptsWhateverTheRank) {
   EXPECT_EQ(RowsOf(next, reading), 7);
 }
 
+TEST(SchedulerTest, OneOwnersManyRequestsDoNotHoldUpAnothers) {
+  SchedulerRig rig({.num_blocks = 256}, {.max_running = 1});
+  for (int i = 0; i < 50; ++i) rig.Add(SchedulerRig::Tokens(9, 100 * i), 3, 0, 1, /*owner=*/1);
+  rig.Run();
+  const SequenceId other = rig.Add(SchedulerRig::Tokens(9, 9000), 3, 0, 1, /*owner=*/2);
+  while (!rig.finished.contains(other)) rig.Run();
+  EXPECT_LE(rig.finished.size(), 3U);
+  EXPECT_TRUE(rig.RunAll());
+  EXPECT_EQ(rig.finished.size(), 51U);
+}
+
 // Whether a step's budget ends inside the prompt, at its end or far behind it.
 TEST(SchedulerTest, EqualPromptsThatArriveTogetherCostOnePrefill) {
   for (const std::int64_t budget : {8, 30, 41, 64, 512}) {

@@ -58,11 +58,12 @@ class SchedulerRig {
 
   // A request for `generate` tokens; its id, or 0 if it was refused.
   SequenceId Add(const std::vector<std::int32_t>& prompt, std::int64_t generate, int priority = 0,
-                 int choices = 1) {
+                 int choices = 1, std::uint64_t owner = 0) {
     const SequenceId id = ++last_id_ * 100;
     TokenChain chain(hasher_, BlockHash{}, cache.block_size(), false);
     chain.Append(prompt, RowKind::kPrompt);
     Sequence sequence(id, std::move(chain));
+    sequence.owner = owner;
     sequence.priority = priority;
     sequence.arrival_ns = now_ns;
     sequence.choices = choices;

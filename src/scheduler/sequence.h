@@ -27,10 +27,12 @@ struct Sequence {
   std::vector<std::int32_t> draft;
   SequenceBlocks blocks;
   SequenceState state = SequenceState::kWaiting;
+  std::uint64_t owner = 0;         // who asked for it: owners take turns
   int priority = 0;                // higher runs sooner
   std::int64_t arrival_ns = 0;     // steady clock
   std::int64_t prompt_tokens = 0;  // leading tokens of chain
   int choices = 1;                 // running places it takes: forks of it follow
+  std::int64_t rank_ns = 0;        // its arrival, made earlier by its priority: the scheduler's
   // For the record.
   std::int64_t scheduled_ns = -1;  // when it first ran; -1 = not yet
   std::int64_t cached_tokens = 0;  // of the prompt, found in the cache or computed by another
@@ -38,6 +40,7 @@ struct Sequence {
   std::int64_t preemptions = 0;
   SequenceId waits_for = 0;  // in this step another computes its next block; 0 = none
 
+  std::pair<std::int64_t, SequenceId> rank() const { return {rank_ns, id}; }
   // Rows that are not computed yet.
   std::int64_t remaining() const { return chain.size() - blocks.computed; }
 };

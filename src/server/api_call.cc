@@ -1,6 +1,8 @@
 #include "server/api_call.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "api/anthropic_error.h"
@@ -10,7 +12,15 @@
 namespace folio {
 namespace {
 
-constexpr std::string_view kRetryAfterSeconds = "2";
+constexpr double kLeastRetrySeconds = 2;
+constexpr double kMostRetrySeconds = 600;
+
+// Whole seconds, as the field has them (RFC 9110, 10.2.3).
+std::string RetryAfter(const ApiError& error) {
+  const double seconds =
+      std::clamp(error.retry_after_seconds, kLeastRetrySeconds, kMostRetrySeconds);
+  return std::to_string(std::llround(std::ceil(seconds)));
+}
 
 HttpFields IdFields(Dialect dialect, const std::string& id) {
   return {{dialect == Dialect::kAnthropic ? "request-id" : "x-request-id", "req_" + id}};
@@ -32,7 +42,7 @@ HttpResponse ErrorReply(Dialect dialect, const std::string& id, const ApiError& 
   for (auto& field : IdFields(dialect, id)) fields.push_back(std::move(field));
   const bool retry =
       error.kind == ApiError::Kind::kUnavailable || error.kind == ApiError::Kind::kRateLimited;
-  if (retry) fields.emplace_back("Retry-After", kRetryAfterSeconds);
+  if (retry) fields.emplace_back("Retry-After", RetryAfter(error));
   if (error.kind == ApiError::Kind::kUnauthorized) {
     fields.emplace_back("WWW-Authenticate", "Bearer");
   }

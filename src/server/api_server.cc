@@ -5,8 +5,6 @@
 #include <random>
 #include <utility>
 
-#include "server/endpoints.h"
-
 namespace folio {
 namespace {
 
@@ -116,7 +114,7 @@ HttpResponse ApiServer::WithCors(HttpResponse response) const {
   return response;
 }
 
-std::optional<HttpResponse> ApiServer::Refuse(const HttpRequest& head) {
+std::optional<HttpResponse> ApiServer::AnswerHead(const HttpRequest& head) {
   if (head.method == "OPTIONS" && !options_.cors_origin.empty()) {
     return WithCors({.head = {.status = 204,
                               .fields = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
@@ -130,7 +128,7 @@ std::optional<HttpResponse> ApiServer::Refuse(const HttpRequest& head) {
   };
   const Route* route = FindRoute(head);
   if (route == nullptr) return WithCors(NoRoute(head, dialect));
-  if (route->open) return std::nullopt;
+  if (route->handling == Handling::kAtOnce) return AnswerAtOnce(*route, head, dialect);
   if (auto caller = context_.callers->Identify(head); !caller) return refuse(caller.error());
   if (draining_) {
     return refuse({.kind = ApiError::Kind::kUnavailable, .message = "the server is ending"});
@@ -138,16 +136,24 @@ std::optional<HttpResponse> ApiServer::Refuse(const HttpRequest& head) {
   return std::nullopt;
 }
 
+HttpResponse ApiServer::AnswerAtOnce(const Route& route, const HttpRequest& head, Dialect dialect) {
+  ApiCall call{.request = head, .id = NewId(), .dialect = dialect};
+  return WithCors(std::get<HttpResponse>(route.endpoint(context_, call)));
+}
+
+bool ApiServer::IsAside(const HttpRequest& head) {
+  const Route* route = FindRoute(head);
+  return route != nullptr && route->handling == Handling::kAside;
+}
+
 HttpReply ApiServer::Handle(HttpRequest request) {
   ApiCall call{.id = NewId(), .dialect = DialectOf(request)};
   call.request = std::move(request);
   const Route* route = FindRoute(call.request);
   if (route == nullptr) return NoRoute(call.request, call.dialect);
-  if (!route->open) {
-    auto caller = context_.callers->Identify(call.request);
-    if (!caller) return ErrorReply(call, caller.error());
-    call.caller = *std::move(caller);
-  }
+  auto caller = context_.callers->Identify(call.request);
+  if (!caller) return ErrorReply(call, caller.error());
+  call.caller = *std::move(caller);
   HttpReply reply = route->endpoint(context_, call);
   if (auto* whole = std::get_if<HttpResponse>(&reply)) return WithCors(std::move(*whole));
   return reply;

@@ -15,6 +15,7 @@
 #include "http/http_message.h"
 #include "server/api_call.h"
 #include "server/caller.h"
+#include "server/endpoints.h"
 #include "server/model_host.h"
 #include "server/server_metrics.h"
 
@@ -37,7 +38,8 @@ class ApiServer final : public HttpHandler {
   // What is given must outlive this.
   ApiServer(ModelHost& models, Callers& callers, ServerMetrics& metrics, ApiServerOptions options);
 
-  std::optional<HttpResponse> Refuse(const HttpRequest& head) override;
+  std::optional<HttpResponse> AnswerHead(const HttpRequest& head) override;
+  bool IsAside(const HttpRequest& head) override;
   HttpReply Handle(HttpRequest request) override;
   HttpResponse Failure(const HttpRequest& head, int status, std::string_view why) override;
 
@@ -46,6 +48,7 @@ class ApiServer final : public HttpHandler {
 
  private:
   HttpResponse WithCors(HttpResponse response) const;
+  HttpResponse AnswerAtOnce(const Route& route, const HttpRequest& head, Dialect dialect);
 
   ApiContext context_;
   ApiServerOptions options_;

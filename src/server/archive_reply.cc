@@ -34,14 +34,13 @@ ArchivedPrompt ArchivedOf(const ReplyJob& job, const RenderedRequest& rendered) 
           .spliced = rendered.spliced};
 }
 
-Json DiagnosticsOf(const ReplyJob& job, const ArchivedPrompt& prompt, std::int64_t cached_tokens,
-                   const PromptArchive& archive) {
-  if (!job.question) return {};
-  const auto earlier = archive.Find(job.salt, job.question->earlier_id);
+Json DiagnosticsOf(const DiagnosticsQuestion& question, const ArchivedPrompt& prompt,
+                   const MissReport& arrival, const PromptArchive& archive) {
+  const auto earlier = archive.Find(prompt.owner, question.earlier_id);
   const ArchivedPrompt* const compared = earlier ? earlier->prompt.get() : nullptr;
-  return job.question->form == DiagnosticsQuestion::Form::kAnthropic
+  return question.form == DiagnosticsQuestion::Form::kAnthropic
              ? AnthropicDiagnostics(compared, prompt)
-             : OpenAiDiagnostics(compared, prompt, cached_tokens);
+             : OpenAiDiagnostics(compared, prompt, arrival.cached_tokens);
 }
 
 ReplyObserver Reporting(ReplyObserver observer, PromptArchive& archive) {

@@ -13,9 +13,9 @@ namespace folio {
 
 ArchivedPrompt ArchivedOf(const ReplyJob& job, const RenderedRequest& rendered);
 
-// The dialect's answer to why the cache missed; null if nobody asked.
-Json DiagnosticsOf(const ReplyJob& job, const ArchivedPrompt& prompt, std::int64_t cached_tokens,
-                   const PromptArchive& archive);
+// The dialect's answer to why the cache missed.
+Json DiagnosticsOf(const DiagnosticsQuestion& question, const ArchivedPrompt& prompt,
+                   const MissReport& arrival, const PromptArchive& archive);
 
 // Tells the archive, too, what became of the request.
 ReplyObserver Reporting(ReplyObserver observer, PromptArchive& archive);

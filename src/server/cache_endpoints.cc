@@ -94,7 +94,10 @@ std::span<const Route> CacheRoutes() {
   static const std::array<Route, 3> kRoutes = {{
       {.method = "POST", .path = "/v1/cache/warm", .endpoint = Warm},
       {.method = "GET", .path = "/v1/cache/explain/{id}", .endpoint = Explain},
-      {.method = "POST", .path = "/cache/reset", .endpoint = ResetCache},
+      {.method = "POST",
+       .path = "/cache/reset",
+       .endpoint = ResetCache,
+       .handling = Handling::kAside},
   }};
   return kRoutes;
 }

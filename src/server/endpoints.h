@@ -2,6 +2,7 @@
 #ifndef FOLIO_SERVER_ENDPOINTS_H_
 #define FOLIO_SERVER_ENDPOINTS_H_
 
+#include <cstdint>
 #include <expected>
 #include <span>
 #include <string>
@@ -11,11 +12,18 @@
 
 namespace folio {
 
+enum class Handling : std::uint8_t {
+  kWorker,
+  kAside,   // waits for the engines, and computes nothing: on a thread of its own
+  kAtOnce,  // by the network thread: without a body, a key or any wait, also while the server
+            // drains or loads
+};
+
 struct Route {
   std::string_view method;
   std::string_view path;
   Endpoint endpoint;
-  bool open = false;  // without a key, and while the server drains or loads
+  Handling handling = Handling::kWorker;
 };
 
 // All of them.

@@ -80,9 +80,9 @@ HttpReply Detokenize(ApiContext& context, ApiCall& call) {
 
 std::span<const Route> PlainRoutes() {
   static const std::array<Route, 5> kRoutes = {{
-      {.method = "GET", .path = "/health", .endpoint = Health, .open = true},
-      {.method = "GET", .path = "/ready", .endpoint = Ready, .open = true},
-      {.method = "GET", .path = "/metrics", .endpoint = Metrics},
+      {.method = "GET", .path = "/health", .endpoint = Health, .handling = Handling::kAtOnce},
+      {.method = "GET", .path = "/ready", .endpoint = Ready, .handling = Handling::kAtOnce},
+      {.method = "GET", .path = "/metrics", .endpoint = Metrics, .handling = Handling::kAside},
       {.method = "POST", .path = "/tokenize", .endpoint = Tokenize},
       {.method = "POST", .path = "/detokenize", .endpoint = Detokenize},
   }};

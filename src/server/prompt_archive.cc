@@ -23,10 +23,11 @@ std::string_view BareId(std::string_view id) {
   return id;
 }
 
-void PromptArchive::Add(ArchivedPrompt prompt) {
+std::shared_ptr<const ArchivedPrompt> PromptArchive::Add(ArchivedPrompt prompt) {
   const std::size_t bytes = BytesOf(prompt);
-  if (bytes > most_bytes_) return;
   prompt.tokens.shrink_to_fit();
+  auto kept = std::make_shared<const ArchivedPrompt>(std::move(prompt));
+  if (bytes > most_bytes_) return kept;
   const std::lock_guard lock(mutex_);
   while (bytes_ + bytes > most_bytes_) {
     bytes_ -= entries_.front().bytes;
@@ -34,9 +35,9 @@ void PromptArchive::Add(ArchivedPrompt prompt) {
     entries_.pop_front();
   }
   bytes_ += bytes;
-  entries_.push_back(
-      {.prompt = std::make_shared<const ArchivedPrompt>(std::move(prompt)), .bytes = bytes});
-  by_id_[entries_.back().prompt->id] = std::prev(entries_.end());
+  entries_.push_back({.prompt = kept, .bytes = bytes});
+  by_id_[kept->id] = std::prev(entries_.end());
+  return kept;
 }
 
 void PromptArchive::SetReport(const std::string& id, const MissReport& report) {

@@ -37,8 +37,8 @@ class PromptArchive {
  public:
   explicit PromptArchive(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // One that is larger than all may be is not kept.
-  void Add(ArchivedPrompt prompt);
+  // One that is larger than all may be is not kept, but still returned.
+  std::shared_ptr<const ArchivedPrompt> Add(ArchivedPrompt prompt);
   // What the cache had of it: known when it arrived, and again when it was computed.
   void SetReport(const std::string& id, const MissReport& report);
 

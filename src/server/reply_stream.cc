@@ -1,6 +1,7 @@
 #include "server/reply_stream.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -13,10 +14,36 @@ namespace {
 // have a status of its own; then the head goes and white space keeps the connection alive.
 constexpr std::chrono::seconds kWholeHeadDelay(30);
 
+// The engine takes requests between two steps; a head isn't held back longer than this for what it
+// tells of the cache.
+constexpr std::chrono::milliseconds kArrivalWait(1000);
+
 HttpHead HeadOf(bool stream, HttpFields fields) {
   fields.emplace_back("Content-Type", stream ? "text/event-stream" : "application/json");
   if (stream) fields.emplace_back("Cache-Control", "no-cache");
   return {.status = 200, .fields = std::move(fields)};
+}
+
+// "2048 of 8123 tokens of the prompt, about 12 s left, 9000 tokens before it"; empty once replies
+// are drawn.
+std::string ProgressNote(const std::vector<Stream>& streams) {
+  Progress all;
+  for (const Stream& stream : streams) {
+    const auto progress = stream.progress();
+    if (!progress) continue;
+    all.prompt_tokens += progress->prompt_tokens;
+    all.computed_tokens += progress->computed_tokens;
+    all.tokens_before = std::max(all.tokens_before, progress->tokens_before);
+    all.seconds_left = std::max(all.seconds_left, progress->seconds_left);
+  }
+  if (all.prompt_tokens == 0) return {};
+  std::string note = std::to_string(all.computed_tokens) + " of " +
+                     std::to_string(all.prompt_tokens) + " tokens of the prompt";
+  if (all.seconds_left >= 0) {
+    note += ", about " + std::to_string(std::llround(std::ceil(all.seconds_left))) + " s left";
+  }
+  if (all.tokens_before > 0) note += ", " + std::to_string(all.tokens_before) + " tokens before it";
+  return note;
 }
 
 bool OnlyReasoning(const std::vector<ReplyPiece>& pieces) {
@@ -100,7 +127,6 @@ ReplyStream::ReplyStream(Parts parts)
   const std::size_t choices =
       parts_.streams.size() * static_cast<std::size_t>(parts_.request.request.choices);
   choices_.resize(choices);
-  opening_ = parts_.writer->Begin(parts_.start);
   if (!parts_.request.prompts.empty()) return;
   for (Choice& choice : choices_) {
     choice.parser = MakeReplyParser(parts_.syntax, parts_.request.tools, parts_.parsing);
@@ -112,12 +138,26 @@ ReplyStream::~ReplyStream() {
     stream.OnReady({});
     stream.Cancel();
   }
-  if (!over_) parts_.record.cancelled = true;
+  if (!over_) {
+    parts_.record.cancelled = true;
+    parts_.record.totals = TotalsSoFar();
+  }
   Observe();
 }
 
 void ReplyStream::OnReady(std::function<void()> ready) {
   for (Stream& stream : parts_.streams) stream.OnReady(ready);
+}
+
+bool ReplyStream::Open(bool now_or_never) {
+  if (open_) return true;
+  const auto arrival = parts_.streams.front().Arrival(std::chrono::milliseconds(0));
+  const bool late = std::chrono::steady_clock::now() - since_ >= kArrivalWait;
+  if (!arrival && !late && !now_or_never) return false;
+  if (arrival && parts_.arrived) parts_.arrived(*arrival, parts_.start, parts_.fields);
+  open_ = true;
+  opening_ = parts_.writer->Begin(parts_.start);
+  return true;
 }
 
 void ReplyStream::Begin(HttpPart& part) {
@@ -128,6 +168,11 @@ void ReplyStream::Begin(HttpPart& part) {
 
 HttpPart ReplyStream::Next() {
   HttpPart part;
+  const bool ended = parts_.streams.front().Wait(std::chrono::milliseconds(0));
+  if (!Open(/*now_or_never=*/ended)) {
+    part.again = kArrivalWait;
+    return part;
+  }
   if (!begun_ && parts_.request.stream) Begin(part);
   std::string events;
   for (std::size_t i = 0; i < parts_.streams.size() && !over_; ++i) {
@@ -145,9 +190,10 @@ HttpPart ReplyStream::Next() {
 
 HttpPart ReplyStream::KeepAlive() {
   HttpPart part;
+  Open(/*now_or_never=*/true);
   if (parts_.request.stream) {
     if (!begun_) Begin(part);
-    part.bytes += parts_.writer->KeepAlive();
+    part.bytes += parts_.writer->KeepAlive(ProgressNote(parts_.streams));
   } else if (begun_ || std::chrono::steady_clock::now() - since_ >= kWholeHeadDelay) {
     if (!begun_) Begin(part);
     part.bytes += '\n';
@@ -194,6 +240,7 @@ void ReplyStream::Tell(std::size_t prompt, Delta& delta, std::string& events) {
   const auto choices = static_cast<std::size_t>(parts_.request.request.choices);
   const std::size_t index = prompt * choices + static_cast<std::size_t>(delta.choice);
   Choice& choice = choices_[index];
+  generated_tokens_ += static_cast<std::int64_t>(delta.samples.size());
   const ReplyAddition addition = AdditionOf(choice, delta);
   NoteGenerated(choice, delta, addition);
   if (OnlyReasoning(addition.pieces)) {
@@ -241,6 +288,13 @@ ReplyTotals ReplyStream::Totals() const {
   return totals;
 }
 
+ReplyTotals ReplyStream::TotalsSoFar() const {
+  return {.prompt_tokens = parts_.start.prompt_tokens,
+          .cached_tokens = parts_.start.cached_tokens,
+          .generated_tokens = generated_tokens_,
+          .reasoning_tokens = reasoning_tokens_};
+}
+
 void ReplyStream::Fail(const ApiError& error, HttpPart& part) {
   over_ = true;
   part.last = true;
@@ -273,6 +327,8 @@ void ReplyStream::Conclude(HttpPart& part) {
 
 void ReplyStream::Observe() {
   if (std::exchange(observed_, true) || !parts_.observer) return;
+  parts_.record.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count();
   if (!parts_.streams.empty() && over_ && !parts_.record.failed) {
     parts_.record.cache = parts_.streams.front().outcome().cache;
     parts_.record.timings = parts_.streams.front().outcome().timings;

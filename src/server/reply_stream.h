@@ -32,7 +32,8 @@ struct ReplyRecord {
   bool failed = false;
   bool cancelled = false;
   std::string error;
-  ReplyTotals totals;
+  ReplyTotals totals;  // of one that was cancelled: those that were known
+  double seconds = 0;  // from its start to its end
   MissReport cache;
   Timings timings;
   std::vector<FinishReason> finish_reasons;
@@ -47,7 +48,10 @@ class ReplyStream final : public HttpStream {
     std::vector<Stream> streams;  // one a prompt
     std::unique_ptr<ReplyWriter> writer;
     ReplyStart start;
-    HttpFields fields;                      // of the reply's head
+    HttpFields fields;  // of the reply's head
+    // Called with what the cache had when the request arrived, if the engine told it in time: may
+    // complete the head and the start.
+    std::function<void(const MissReport& arrival, ReplyStart& start, HttpFields& fields)> arrived;
     std::vector<std::int64_t> mark_tokens;  // where each of the request's marks stands
     ReplySyntax syntax;
     ReplyParserOptions parsing;
@@ -69,6 +73,8 @@ class ReplyStream final : public HttpStream {
 
  private:
   struct Choice;
+  // Makes the first events, once what they tell of the cache is known or `now_or_never`.
+  bool Open(bool now_or_never);
   void Begin(HttpPart& part);
   // Takes what the prompt's stream has. True once it has ended.
   bool TakeDeltas(std::size_t prompt, std::string& events);
@@ -79,13 +85,16 @@ class ReplyStream final : public HttpStream {
   void Fail(const ApiError& error, HttpPart& part);
   void Conclude(HttpPart& part);
   ReplyTotals Totals() const;
+  ReplyTotals TotalsSoFar() const;
   void Observe();
 
   Parts parts_;
   std::vector<Choice> choices_;
   std::vector<bool> ended_;  // streams
   std::string opening_;      // the first events
+  std::int64_t generated_tokens_ = 0;
   std::int64_t reasoning_tokens_ = 0;
+  bool open_ = false;   // the first events were made
   bool begun_ = false;  // the head was given
   bool over_ = false;
   bool observed_ = false;

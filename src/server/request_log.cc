@@ -27,9 +27,13 @@ std::string Escaped(const std::string& text) {
 std::string LogLine(const ReplyRecord& record) {
   const std::string who = record.key.empty() ? "" : " [" + record.key + "]";
   const std::string head = record.endpoint + " " + record.id + who;
-  if (record.cancelled) return Escaped(head + " cancelled: the client went away");
-  if (record.failed) return Escaped(head + " failed: " + record.error);
   const ReplyTotals& totals = record.totals;
+  if (record.cancelled) {
+    return Escaped(fmt::format(
+        "{} cancelled: the client went away: prompt {} ({} cached), {} generated, {:.2f} s", head,
+        totals.prompt_tokens, totals.cached_tokens, totals.generated_tokens, record.seconds));
+  }
+  if (record.failed) return Escaped(head + " failed: " + record.error);
   const Timings& timings = record.timings;
   const double first = timings.queued_seconds + timings.prefill_seconds;
   return Escaped(fmt::format("{} ok: prompt {} ({}), {} generated, first after {:.2f} s, {:.2f} s",

@@ -1,6 +1,5 @@
 #include "server/start_reply.h"
 
-#include <chrono>
 #include <utility>
 
 #include "server/archive_reply.h"
@@ -10,10 +9,6 @@
 
 namespace folio {
 namespace {
-
-// The engine takes requests between two steps; a head isn't held back longer than this for what it
-// tells of the cache.
-constexpr std::chrono::milliseconds kArrivalWait(1000);
 
 std::string Printable(const std::string& label) {
   std::string out;
@@ -62,15 +57,18 @@ std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
   if (!rendered) return std::unexpected(rendered.error());
   ArchivedPrompt archived = ArchivedOf(job, *rendered);
   auto keep_reply = KeeperOf(job, memory, rendered->prompts.front());
+  const std::size_t spliced = rendered->spliced;
   auto streams = SubmitReply(job, *rendered, memory.sessions);
   if (!streams) return std::unexpected(streams.error());
   archived.engine_id = streams->front().id();
-  const auto arrival = streams->front().Arrival(kArrivalWait);
-  const std::int64_t cached = arrival ? arrival->cached_tokens : 0;
-  if (arrival) job.fields.emplace_back("x-folio-cache", CacheField(*arrival, rendered->spliced));
-  Json diagnostics = DiagnosticsOf(job, archived, cached, memory.archive);
-  memory.archive.Add(std::move(archived));
-  if (arrival) memory.archive.SetReport(job.id, *arrival);
+  const auto prompt = memory.archive.Add(std::move(archived));
+  auto arrived = [question = job.question, prompt, spliced, &archive = memory.archive](
+                     const MissReport& arrival, ReplyStart& start, HttpFields& fields) {
+    start.cached_tokens = arrival.cached_tokens;
+    fields.emplace_back("x-folio-cache", CacheField(arrival, spliced));
+    if (question) start.diagnostics = DiagnosticsOf(*question, *prompt, arrival, archive);
+    archive.SetReport(prompt->id, arrival);
+  };
   ReplyStream::Parts parts{.model = job.model,
                            .request = std::move(job.request),
                            .streams = *std::move(streams),
@@ -78,10 +76,9 @@ std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
                            .start = {.id = job.id,
                                      .model = job.model->id(),
                                      .created = SecondsSince1970(),
-                                     .prompt_tokens = rendered->prompt_tokens,
-                                     .cached_tokens = cached,
-                                     .diagnostics = std::move(diagnostics)},
+                                     .prompt_tokens = rendered->prompt_tokens},
                            .fields = std::move(job.fields),
+                           .arrived = std::move(arrived),
                            .mark_tokens = std::move(rendered->mark_tokens),
                            .syntax = job.model->syntax(),
                            .parsing = {.in_reasoning = rendered->in_reasoning,

@@ -1,6 +1,7 @@
 #include "server/submit_reply.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <utility>
 
@@ -15,6 +16,12 @@ ApiError SubmitError(const Error& error, const RenderedRequest& rendered,
   ApiError out = ApiErrorOf(error);
   if (error.kind == ErrorKind::kRuntime) {
     out.kind = ApiError::Kind::kUnavailable;  // a full queue, or an engine that ends
+    const double seconds = model.engine().SecondsUntilRoom();
+    if (error.what == "queue" && seconds > 0) {
+      out.retry_after_seconds = seconds;
+      out.message +=
+          "; try again in about " + std::to_string(std::llround(std::ceil(seconds))) + " s";
+    }
   } else if (error.what == "prompt" && error.where == "tokens") {
     out.kind = ApiError::Kind::kContextOverflow;
     out.prompt_tokens = rendered.prompt_tokens;
@@ -77,6 +84,7 @@ std::expected<std::vector<Stream>, ApiError> SubmitReply(const ReplyJob& job,
     request.parts = std::move(prompt.parts);
     request.sampling.seed = seed + streams.size();
     request.cache_salt = job.salt + job.request.request.cache_salt;
+    request.owner = job.key.empty() ? job.salt : job.key;
     request.tell_controls = job.request.prompts.empty();
     request.tell_arrival = true;
     request.grammar = grammar;

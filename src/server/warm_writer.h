@@ -3,6 +3,7 @@
 #define FOLIO_SERVER_WARM_WRITER_H_
 
 #include <string>
+#include <string_view>
 
 #include "api/reply_writer.h"
 
@@ -12,7 +13,7 @@ namespace folio {
 class WarmWriter final : public ReplyWriter {
  public:
   std::string Begin(const ReplyStart& start) override;
-  std::string KeepAlive() override { return {}; }
+  std::string KeepAlive(std::string_view /*note*/) override { return {}; }
   std::string Add(int /*choice*/, const ReplyAddition& /*addition*/) override { return {}; }
   std::string EndChoice(int /*choice*/, const ChoiceEnd& /*end*/) override { return {}; }
   std::string Finish(const ReplyTotals& totals) override;
