@@ -25,13 +25,13 @@ std::optional<T> ParseNumber(std::string_view text) {
 
 // An option whose value `take` gets, and refuses by throwing, as CLI11 wants it.
 template <typename Take>
-Option AddChecked(CLI::App& app, const std::string& heading, const std::string& name,
-                  const std::string& type, const std::string& help, const Take& take) {
+CLI::Option& AddChecked(CLI::App& app, const std::string& heading, const std::string& name,
+                        const std::string& type, const std::string& help, const Take& take) {
   const auto take_one = [take](const CLI::results_t& results) {
     take(results.front());
     return true;
   };
-  return Option(*app.add_option(name, take_one, help)->type_name(type)->group(heading));
+  return *app.add_option(name, take_one, help)->type_name(type)->group(heading);
 }
 
 }  // namespace
@@ -90,6 +90,30 @@ Option Option::Once() const {
   return *this;
 }
 
+struct Command::Added {
+  std::string name;
+  const CLI::Option* option = nullptr;
+  std::function<OptionValue()> value;
+};
+
+Command::Command(CLI::App& app, Action& action)
+    : app_(&app), action_(&action), added_(std::make_shared<std::vector<Added>>()) {}
+
+Option Command::Note(const std::string& name, CLI::Option& option,
+                     std::function<OptionValue()> value) const {
+  added_->push_back({.name = name, .option = &option, .value = std::move(value)});
+  return Option(option);
+}
+
+std::vector<OptionFact> Command::Facts() const {
+  std::vector<OptionFact> facts;
+  for (const Added& added : *added_) {
+    facts.push_back(
+        {.name = added.name, .value = added.value(), .given = added.option->count() > 0});
+  }
+  return facts;
+}
+
 std::string Command::Name() const { return app_->get_name(); }
 
 Command Command::Group(const std::string& heading) const {
@@ -99,21 +123,24 @@ Command Command::Group(const std::string& heading) const {
 }
 
 Option Command::AddFlag(const std::string& name, bool& value, const std::string& help) const {
-  return Option(*app_->add_flag(name, value, help)->group(heading_));
+  return Note(name, *app_->add_flag(name, value, help)->group(heading_),
+              [&value] { return OptionValue(value); });
 }
 
 Option Command::AddText(const std::string& name, std::string& value,
                         const std::string& help) const {
-  return Option(*app_->add_option(name, value, help)->group(heading_));
+  return Note(name, *app_->add_option(name, value, help)->group(heading_),
+              [&value] { return OptionValue(value); });
 }
 
 Option Command::AddTexts(const std::string& name, std::vector<std::string>& values,
                          const std::string& help) const {
-  return Option(*app_->add_option(name, values, help)
-                     ->type_name("TEXT")
-                     ->type_size(1)
-                     ->allow_extra_args(!name.starts_with('-'))
-                     ->group(heading_));
+  CLI::Option* const option = app_->add_option(name, values, help)
+                                  ->type_name("TEXT")
+                                  ->type_size(1)
+                                  ->allow_extra_args(!name.starts_with('-'))
+                                  ->group(heading_);
+  return Note(name, *option, [&values] { return OptionValue(values); });
 }
 
 Option Command::AddWhole(const std::string& name, std::int64_t& value, std::int64_t low,
@@ -126,7 +153,8 @@ Option Command::AddWhole(const std::string& name, std::int64_t& value, std::int6
     }
     value = *number;
   };
-  return AddChecked(*app_, heading_, name, "N", help, take);
+  return Note(name, AddChecked(*app_, heading_, name, "N", help, take),
+              [&value] { return OptionValue(value); });
 }
 
 Option Command::AddSeed(const std::string& name, std::optional<std::uint64_t>& value,
@@ -135,7 +163,8 @@ Option Command::AddSeed(const std::string& name, std::optional<std::uint64_t>& v
     value = ParseNumber<std::uint64_t>(text);
     if (!value) Refuse(name, text, "is not a whole number from 0 to 2^64 - 1");
   };
-  return AddChecked(*app_, heading_, name, "N", help, take);
+  return Note(name, AddChecked(*app_, heading_, name, "N", help, take),
+              [&value] { return OptionValue(value.value_or(0)); });
 }
 
 Option Command::AddReal(const std::string& name, float& value, const std::string& help) const {
@@ -144,7 +173,8 @@ Option Command::AddReal(const std::string& name, float& value, const std::string
     if (!number || !std::isfinite(*number)) Refuse(name, text, "is not a number");
     value = *number;
   };
-  return AddChecked(*app_, heading_, name, "X", help, take);
+  return Note(name, AddChecked(*app_, heading_, name, "X", help, take),
+              [&value] { return OptionValue(double{value}); });
 }
 
 Option Command::AddByteSize(const std::string& name, std::uint64_t& value,
@@ -154,7 +184,8 @@ Option Command::AddByteSize(const std::string& name, std::uint64_t& value,
     if (!bytes || *bytes == 0) Refuse(name, text, "is not a size such as 8GiB or 512MiB");
     value = *bytes;
   };
-  return AddChecked(*app_, heading_, name, "SIZE", help, take);
+  return Note(name, AddChecked(*app_, heading_, name, "SIZE", help, take),
+              [&value] { return OptionValue(value); });
 }
 
 void Command::SetFooter(const std::string& text) const { app_->footer(text); }

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
@@ -42,13 +44,22 @@ class Option {
   CLI::Option* option_;
 };
 
+// What an option's value is, once the command line has been read.
+using OptionValue =
+    std::variant<bool, std::int64_t, std::uint64_t, double, std::string, std::vector<std::string>>;
+struct OptionFact {
+  std::string name;  // "--port", "MODEL"
+  OptionValue value;
+  bool given = false;  // on the command line; else it is the default
+};
+
 // A command of the command line, or under Group() the part of it that the help shows under one
 // heading. A handle: the CLI::App, the action and every `value` have to live until the command line
 // has been read. A name without dashes is an argument: its place among those counts. A value that
 // is refused becomes a usage error that names the option and the value in one line.
 class Command {
  public:
-  Command(CLI::App& app, Action& action) : app_(&app), action_(&action) {}
+  Command(CLI::App& app, Action& action);
 
   std::string Name() const;
   // The same command; what is added to it stands under this heading.
@@ -69,6 +80,9 @@ class Command {
   // At least one byte.
   Option AddByteSize(const std::string& name, std::uint64_t& value, const std::string& help) const;
 
+  // Its options in the order in which they were added, after the command line has been read.
+  std::vector<OptionFact> Facts() const;
+
   // The last words of its help.
   void SetFooter(const std::string& text) const;
   Command AddCommand(const std::string& name, const std::string& help) const;
@@ -79,6 +93,11 @@ class Command {
   CLI::App* app_;
   Action* action_;
   std::string heading_ = "Options";
+  struct Added;
+  // Shared with the command's groups.
+  std::shared_ptr<std::vector<Added>> added_;
+  Option Note(const std::string& name, CLI::Option& option,
+              std::function<OptionValue()> value) const;
 };
 
 }  // namespace folio

@@ -1,15 +1,13 @@
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cpu/machine.h"
 #include "engine/loaded_model.h"
@@ -19,18 +17,22 @@
 #include "folio/memory_line.h"
 #include "folio/options.h"
 #include "folio/output.h"
+#include "folio/serve_config.h"
+#include "folio/serve_models.h"
+#include "folio/signals.h"
 #include "http/http_server.h"
 #include "server/api_keys.h"
 #include "server/api_server.h"
+#include "server/model_host.h"
 #include "server/request_log.h"
-#include "server/wall_clock.h"
-#include "store/model_store.h"
 
 namespace folio {
 namespace {
 
 struct ServeArgs {
   EngineArgs engine;
+  std::vector<std::string> models;
+  std::string models_folder;
   std::string host = "127.0.0.1";
   std::int64_t port = 8080;
   std::string unix_socket;
@@ -46,6 +48,8 @@ struct ServeArgs {
   bool no_hygiene = false;
   bool drop_media = false;
   bool quiet = false;
+  bool print_config = false;
+  bool json = false;
 };
 
 bool IsLoopback(const std::string& host) {
@@ -65,35 +69,12 @@ Result<ApiKeys> KeysOf(const ServeArgs& args) {
   return ApiKeys::Load(args.api_keys);
 }
 
-// The signals that end or change the server: blocked in every thread, and waited for in one.
-class Signals {
- public:
-  Signals() {
-    sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
-    pthread_sigmask(SIG_BLOCK, &set_, &saved_);
-  }
-  ~Signals() { pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  int Wait() const {
-    int signal = 0;
-    sigwait(&set_, &signal);
-    return signal;
-  }
-  // A second signal while the first is seen to ends the program at once.
-  void Release() { pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
-
- private:
-  sigset_t set_{};
-  sigset_t saved_{};
-};
-
 // What the server keeps beside the engine, out of the one budget.
 struct ServerMemory {
   std::uint64_t budget = 0;  // --memory, or what the machine has
-  std::uint64_t bytes = 0;   // of it for the server: half for bodies, half for what is kept
+  // Of it for the server: half for bodies, a quarter for prompts that wait or run, and one for what
+  // is kept of them.
+  std::uint64_t bytes = 0;
 
   static ServerMemory Of(const ServeArgs& args) {
     constexpr std::uint64_t kMost = std::uint64_t{192} << 20;
@@ -112,20 +93,16 @@ HttpServerOptions HttpOptionsOf(const ServeArgs& args, const ServerMemory& memor
   return options;
 }
 
-Result<std::shared_ptr<ServedModel>> LoadServed(const ServeArgs& args, const ServerMemory& memory) {
-  const Result<ModelStore> store = ModelStore::FromEnvironment();
-  if (!store) return std::unexpected(store.error());
-  const Result<std::string> path = store->Resolve(args.engine.model);
-  if (!path) return std::unexpected(path.error());
+Result<std::vector<HostedModel>> ModelsOf(const ServeArgs& args, const ServerMemory& memory,
+                                          RequestLog& log) {
   EngineOptions options = EngineOptionsOf(args.engine);
   options.max_queue = args.max_queue;
-  options.memory = memory.budget - memory.bytes;
-  auto engine = OpenEngine(*path, options);
-  if (!engine) return std::unexpected(engine.error());
-  const std::filesystem::path file(*path);
-  const bool is_file = file.extension() == ".gguf";
-  return std::make_shared<ServedModel>((is_file ? file.stem() : file.filename()).string(),
-                                       *std::move(engine), SecondsSince1970());
+  options.max_prompts_bytes = memory.bytes / 4;
+  return HostedModelsOf({.names = args.models,
+                         .folder = args.models_folder,
+                         .options = std::move(options),
+                         .memory = memory.budget - memory.bytes},
+                        [&log](const std::string& line) { log.Say(line); });
 }
 
 std::string Address(const ServeArgs& args, int port) {
@@ -135,8 +112,8 @@ std::string Address(const ServeArgs& args, int port) {
 }
 
 // What the one who starts it wants to know: where it is, how long prompts may be, what it takes.
-void SayReady(const ServeArgs& args, const ServerMemory& memory, const ServedModel& model, int port,
-              RequestLog& log) {
+void SayReady(const ServeArgs& args, const ServerMemory& memory, const ServedModel& model,
+              std::size_t models, int port, RequestLog& log) {
   const Snapshot now = model.engine().TakeSnapshot();
   log.Say("serving " + model.id() + " at " + Address(args, port) + ": context " +
           std::to_string(model.context()) + " tokens, " + std::to_string(now.blocks_total) +
@@ -144,6 +121,10 @@ void SayReady(const ServeArgs& args, const ServerMemory& memory, const ServedMod
           HumanBytes(now.memory.total_bytes + memory.bytes) + " of memory, " +
           HumanBytes(memory.bytes) + " of it for requests and what is kept of them; " +
           MemoryLine(model.engine().model()));
+  if (models > 1) {
+    log.Say("loading on demand: " + std::to_string(models) + " models within " +
+            HumanBytes(memory.budget));
+  }
   const auto& chat_template = model.engine().model().chat_template();
   if (!chat_template) {
     log.Say("no chat template, so that only /v1/completions works (--chat-template FILE): " +
@@ -167,13 +148,19 @@ Status Serve(const ServeArgs& args) {
   std::signal(SIGPIPE, SIG_IGN);
   Signals signals;
   RequestLog log(args.quiet);
-  ModelHost models(args.strict_models);
+  const ServerMemory memory = ServerMemory::Of(args);
+  auto hosted = ModelsOf(args, memory, log);
+  if (!hosted) return std::unexpected(hosted.error());
+  ModelHost models({.strict = args.strict_models,
+                    .memory = memory.budget - memory.bytes,
+                    .max_waiting = static_cast<std::size_t>(args.max_queue),
+                    .log = [&log](const std::string& line) { log.Say(line); }},
+                   *std::move(hosted));
   Callers callers(*std::move(keys), args.shared_cache);
   ServerMetrics metrics;
-  const ServerMemory memory = ServerMemory::Of(args);
   std::atomic<HttpServer*> listening = nullptr;
   ApiServer api(models, callers, metrics,
-                {.store_bytes = memory.bytes / 2,
+                {.store_bytes = memory.bytes / 4,
                  .cors_origin = args.cors,
                  .splices = !args.no_splice,
                  .tidies = !args.no_hygiene,
@@ -193,10 +180,10 @@ Status Serve(const ServeArgs& args) {
   if (!started) return std::unexpected(started.error());
   HttpServer* const http = started->get();
   listening = http;
-  auto model = LoadServed(args, memory);
-  if (!model) return std::unexpected(model.error());
-  models.Add(*model);
-  SayReady(args, memory, **model, http->port(), log);
+  auto first = models.LoadFirst();
+  if (!first) return std::unexpected(first.error());
+  SayReady(args, memory, **first, models.size(), http->port(), log);
+  first->reset();
   int signal = signals.Wait();
   for (; signal == SIGHUP; signal = signals.Wait()) ReloadKeys(args, callers, log);
   signals.Release();
@@ -204,6 +191,7 @@ Status Serve(const ServeArgs& args) {
   log.Say("ending: waiting for " + std::to_string(http->counts().connections) + " connections");
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(args.drain_seconds);
   const bool all = http->Drain(deadline);
+  models.Stop();
   log.Say(all ? "ended" : "ended: some replies were cut off");
   return {};
 }
@@ -214,8 +202,13 @@ void AddServe(const Command& folio) {
   auto args = std::make_shared<ServeArgs>();
   const Command command =
       folio.AddCommand("serve", "answers OpenAI's and Anthropic's APIs over HTTP");
-  AddModelArg(command, args->engine.model);
+  command.AddTexts("MODEL", args->models,
+                   "GGUF files, Hugging Face folders or names in the store, each as it is or "
+                   "as NAME=MODEL; with several, requests choose, and the first answers for "
+                   "other names (default: $FOLIO_MODEL, else the default model)");
   const Command server = command.Group("Server");
+  server.AddText("--models", args->models_folder, "serve every model in this folder, too")
+      .Takes("FOLDER");
   server.AddText("--host", args->host, "address to listen at (default: 127.0.0.1)");
   server.AddWhole("--port", args->port, 0, 65535, "0 = one that is free (default: 8080)");
   server.AddText("--unix-socket", args->unix_socket, "listen at this path, too").Takes("PATH");
@@ -243,7 +236,14 @@ void AddServe(const Command& folio) {
                  "replace images and files by a note to the model, instead of refusing them");
   server.AddFlag("--quiet", args->quiet, "log failures only");
   AddEngineArgs(command, args->engine);
-  command.SetAction([args] { return Serve(*args); });
+  server.AddFlag("--print-config", args->print_config,
+                 "tell what it would run with, and where each value is from, and end");
+  server.AddFlag("--json", args->json, "with --print-config: as JSON");
+  command.SetAction([args, command] {
+    if (args->print_config) return PrintServeConfig(command.Facts(), args->json);
+    if (args->json) return Status(UsageError("serve", "--json", "is for --print-config"));
+    return Serve(*args);
+  });
 }
 
 }  // namespace folio

@@ -45,6 +45,9 @@ struct EngineOptions {
   // as far as the budget goes.
   std::int64_t contexts = 0;
   std::int64_t max_queue = 1024;  // requests that wait; more are refused
+  // Of the prompts of all requests that wait or run, beyond `memory`; more are refused, but one
+  // alone never. 0 = no bound.
+  std::uint64_t max_prompts_bytes = 0;
   // Tokens that a step proposes at most, over all requests, from what their prompts and replies say
   // already, and verifies beside the next ones: the same replies, sooner where text repeats. 0 =
   // none.
@@ -52,6 +55,7 @@ struct EngineOptions {
   bool prefix_cache = true;
   std::size_t trace_events = 0;               // latest events kept
   std::uint64_t prompt_log_bytes = 16 << 20;  // of recent prompts, kept to explain misses
+  std::uint64_t first_request = 1;            // the ids of requests begin here; they have 54 bits
 };
 
 enum class FinishReason : std::uint8_t {
@@ -276,8 +280,16 @@ struct Snapshot {
   std::string integrity;              // if asked for: what is wrong with the pool, or empty
 };
 
+// What an engine would have.
+struct EnginePlan {
+  MemoryReport memory;
+  std::int64_t context = 0;  // most tokens of one request
+};
+
 class Engine {
  public:
+  // Reads no weights and reserves nothing: what Open would plan, or refuse for want of memory.
+  static Result<EnginePlan> Plan(const EngineOptions& options);
   static Result<std::unique_ptr<Engine>> Open(const EngineOptions& options);
   // Cancels what runs and waits for the loop.
   ~Engine();

@@ -21,6 +21,9 @@
 namespace folio {
 namespace {
 
+// Its id twice, as it was submitted and in its chain, and its share of a block's hash.
+constexpr std::uint64_t kBytesPerPromptToken = 12;
+
 // What the loop is asked to do between two steps.
 class CommandQueue {
  public:
@@ -99,6 +102,7 @@ struct Stream::Shared final : RequestSink {
   std::uint64_t id = 0;
   std::function<void()> cancel;
   std::function<void()> left_queue;
+  std::shared_ptr<void> prompt_bytes;  // given back once the request is over
 
   std::mutex mutex;
   std::condition_variable wake;
@@ -150,6 +154,7 @@ struct Stream::Shared final : RequestSink {
       const std::lock_guard lock(mutex);
       outcome = std::move(result);
       done = true;
+      prompt_bytes.reset();
     }
     Tell();
   }
@@ -254,6 +259,10 @@ struct Engine::Impl {
   std::unique_ptr<EngineLoop> loop;  // used on `thread` only, but for what any thread may call
   std::shared_ptr<CommandQueue> commands = std::make_shared<CommandQueue>();
   std::int64_t max_queue = 0;
+  std::uint64_t max_prompts_bytes = 0;
+  // Outlives the streams that count in it.
+  std::shared_ptr<std::atomic<std::uint64_t>> prompts_bytes =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<std::int64_t> queued{0};  // submitted and not yet running
   std::atomic<std::uint64_t> next_id{1};
   std::jthread thread;  // last: it ends before what it uses
@@ -269,6 +278,8 @@ struct Engine::Impl {
     if (!created) return std::unexpected(created.error());
     loop = *std::move(created);
     max_queue = options.max_queue;
+    max_prompts_bytes = options.max_prompts_bytes;
+    next_id = options.first_request;
     thread = std::jthread([this] { Run(); });
     return {};
   }
@@ -279,6 +290,18 @@ struct Engine::Impl {
       loop->Step();
     }
     loop->CancelAll();
+  }
+
+  // A place for the request's prompt, given back when destroyed; null if there is none.
+  std::shared_ptr<void> TakeBytes(const Request& request) const {
+    const std::uint64_t bytes = request.prompt.size() * kBytesPerPromptToken;
+    const std::uint64_t all = prompts_bytes->fetch_add(bytes) + bytes;
+    if (max_prompts_bytes > 0 && all > max_prompts_bytes && all > bytes) {
+      prompts_bytes->fetch_sub(bytes);
+      return nullptr;
+    }
+    return {prompts_bytes.get(),
+            [total = prompts_bytes, bytes](void*) { total->fetch_sub(bytes); }};
   }
 
   // Runs `work` on the loop's thread and gives its result.
@@ -306,6 +329,16 @@ Result<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   });
 }
 
+Result<EnginePlan> Engine::Plan(const EngineOptions& options) {
+  const Result<LoadOptions> load = LoadOptionsOf(options);
+  if (!load) return std::unexpected(load.error());
+  return WithoutThrowing("engine", [&]() -> Result<EnginePlan> {
+    const Result<MemoryPlan> plan = LoadedModel::Plan(options.model, *load);
+    if (!plan) return std::unexpected(plan.error());
+    return EnginePlan{.memory = ReportOf(*plan), .context = plan->context};
+  });
+}
+
 Engine::~Engine() { impl_->commands->Close(); }
 
 Result<Stream> Engine::Submit(Request request) {
@@ -323,6 +356,11 @@ Result<Stream> Engine::Submit(Request request) {
     shared->cancel = [weak = std::weak_ptr(impl_->commands), loop, id] {
       if (const auto commands = weak.lock()) commands->Post([loop, id] { loop->Cancel(id); });
     };
+    shared->prompt_bytes = impl_->TakeBytes(request);
+    if (shared->prompt_bytes == nullptr) {
+      return RuntimeError("queue", "prompts",
+                          "those that wait and run fill the memory for prompts");
+    }
     auto owned = std::make_shared<Request>(std::move(request));
     auto matchers = std::make_shared<std::vector<GrammarMatcher>>(*std::move(grammars));
     if (impl_->queued.fetch_add(1) >= impl_->max_queue) {

@@ -60,11 +60,9 @@ void EngineLoop::TellArrival(ActiveRequest& request, const TokenChain& chain) {
 // Prompts are computed one after another: those that run, then those that wait. Where all places
 // are taken, or blocks are wanting, the waiting have to wait for replies to end as well.
 void EngineLoop::TellProgress(std::int64_t now_ns) {
-  if (now_ns - told_progress_ns_ < kProgressNs) return;
-  told_progress_ns_ = now_ns;
   std::int64_t rows_before = 0;
   for (const Sequence* sequence : scheduler_.running()) {
-    if (!Owner(*sequence).started) TellProgressOf(*sequence, 0, rows_before);
+    if (!Owner(*sequence).started) rows_before += sequence->remaining();
   }
   const std::int64_t running = scheduler_.num_running();
   const bool wait_for_ends = rows_before == 0 || running >= options_.max_requests;
@@ -73,6 +71,10 @@ void EngineLoop::TellProgress(std::int64_t now_ns) {
   };
   seconds_until_room_ =
       until_start(1).value_or(0) + forecast_.PromptSeconds(rows_before).value_or(0);
+  if (now_ns - told_progress_ns_ < kProgressNs) return;
+  told_progress_ns_ = now_ns;
+  rows_before = 0;
+  for (const Sequence* sequence : scheduler_.running()) TellProgressOf(*sequence, 0, rows_before);
   std::int64_t ends = 0;
   for (const Sequence* sequence : scheduler_.Waiting()) {
     TellProgressOf(*sequence, until_start(++ends).value_or(-1), rows_before);
@@ -184,14 +186,7 @@ Snapshot EngineLoop::TakeSnapshot(bool blocks) const {
   const Trace& trace = model_->trace();
   const auto sum = [](std::int64_t total) { return static_cast<std::uint64_t>(total); };
   const EventTotals& prompted = trace.totals(EventType::kPrompted);
-  Snapshot snapshot{.memory = {.budget_bytes = plan.budget_bytes,
-                               .weights_bytes = plan.weights_bytes,
-                               .experts_bytes = plan.experts_bytes,
-                               .kv_bytes = plan.kv_bytes,
-                               .kv_index_bytes = plan.kv_index_bytes,
-                               .workspace_bytes = plan.workspace_bytes,
-                               .program_bytes = plan.program_bytes,
-                               .total_bytes = plan.total_bytes()},
+  Snapshot snapshot{.memory = ReportOf(plan),
                     .block_size = model_->options().block_size,
                     .num_groups = model_->cache().num_groups(),
                     .block_bytes = model_->kv_layout().block_bytes,

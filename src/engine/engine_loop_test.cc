@@ -219,6 +219,39 @@ TEST_F(EngineLoopTest, CachedTokensGoUpInWholeBlocksAndStopOneShortOfThePrompt) 
   }
 }
 
+TEST_F(EngineLoopTest, PromptsThatWaitAreToldWhatIsBeforeThem) {
+  Open({}, {.max_requests = 1, .max_batch_tokens = 16});
+  const auto first = Submit(Greedy(TestPrompt(70), 3));
+  const auto second = Submit(Greedy(TestPrompt(40, 9), 3));
+  loop_->Step();
+  ASSERT_EQ(first->progress.size(), 1U);
+  EXPECT_EQ(first->progress[0].prompt_tokens, 70);
+  EXPECT_EQ(first->progress[0].computed_tokens, 16);
+  EXPECT_EQ(first->progress[0].tokens_before, 0);
+  EXPECT_GT(first->progress[0].seconds_left, 0);
+  ASSERT_EQ(second->progress.size(), 1U);
+  EXPECT_EQ(second->progress[0].computed_tokens, 0);
+  EXPECT_EQ(second->progress[0].tokens_before, 54);
+  EXPECT_LT(second->progress[0].seconds_left, 0);  // how long replies take nobody knows yet
+  EXPECT_GT(loop_->SecondsUntilRoom(), 0);
+  RunAll();
+}
+
+TEST_F(EngineLoopTest, OwnersTakeTurns) {
+  Open({}, {.max_requests = 1});
+  std::vector<std::shared_ptr<CollectingSink>> many;
+  Request request = Greedy(TestPrompt(20), 3);
+  request.owner = "many";
+  for (int i = 0; i < 10; ++i) many.push_back(Submit(request));
+  loop_->Step();
+  request.owner = "one";
+  const auto one = Submit(request);
+  while (!one->outcome) loop_->Step();
+  EXPECT_LE(std::ranges::count_if(many, [](const auto& sink) { return sink->outcome.has_value(); }),
+            2);
+  RunAll();
+}
+
 TEST_F(EngineLoopTest, ChoicesShareTheirPrompt) {
   Open({});
   Request request = Greedy(TestPrompt(40), 6);

@@ -186,6 +186,42 @@ TEST_F(EngineTest, TheQueueHasABound) {
   EXPECT_THAT(refusal, HasSubstr("--max-queue"));
 }
 
+TEST_F(EngineTest, PromptsThatWaitHaveABoundInBytes) {
+  const auto engine = Open({.max_requests = 1, .max_prompts_bytes = 2500});
+  for (int round = 0; round < 3; ++round) {
+    std::vector<Stream> streams;
+    std::string refusal;
+    for (int i = 0; i < 20 && refusal.empty(); ++i) {
+      auto stream = engine->Submit(Greedy(TestPrompt(100, i), 150));
+      if (stream) {
+        streams.push_back(*std::move(stream));
+      } else {
+        refusal = stream.error().Message();
+      }
+    }
+    EXPECT_THAT(refusal, HasSubstr("prompts"));
+    EXPECT_EQ(streams.size(), 2U);
+    streams.clear();
+    while (!engine->TakeSnapshot().requests.empty()) {
+    }
+  }
+  EXPECT_TRUE(engine->Submit(Greedy(TestPrompt(250), 1)));  // alone it may be longer
+}
+
+TEST_F(EngineTest, APlanIsWhatAnEngineHas) {
+  EngineOptions options{.model = file_.path(), .threads = 1, .memory = std::uint64_t{256} << 20};
+  const auto plan = Engine::Plan(options);
+  ASSERT_TRUE(plan);
+  const auto engine = Engine::Open(options);
+  ASSERT_TRUE(engine);
+  const MemoryReport memory = (*engine)->TakeSnapshot().memory;
+  EXPECT_EQ(plan->memory.total_bytes, memory.total_bytes);
+  EXPECT_EQ(plan->memory.kv_bytes, memory.kv_bytes);
+  EXPECT_EQ(plan->context, (*engine)->TakeSnapshot().context);
+  options.memory = 1 << 20;
+  EXPECT_FALSE(Engine::Plan(options));
+}
+
 TEST_F(EngineTest, PlacesInTheQueueComeBack) {
   const auto engine = Open({.max_requests = 1, .max_queue = 2});
   for (int round = 0; round < 5; ++round) {

@@ -60,11 +60,13 @@ inline std::vector<TokenId> TestPrompt(int length, int seed = 0) {
 
 // Keeps all that comes.
 struct CollectingSink final : RequestSink {
+  void OnProgress(const Progress& told) override { progress.push_back(told); }
   void OnScheduled() override { ++scheduled; }
   void OnDelta(Delta delta) override { deltas.push_back(std::move(delta)); }
   void OnDone(Outcome result) override { outcome = std::move(result); }
 
   int scheduled = 0;
+  std::vector<Progress> progress;
   std::vector<Delta> deltas;
   std::optional<Outcome> outcome;
 };

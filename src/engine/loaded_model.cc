@@ -61,9 +61,8 @@ EngineSizes SizesOf(const LoadOptions& options, Isa isa) {
 
 }  // namespace
 
-Result<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& path,
-                                                       const LoadOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+Result<std::unique_ptr<LoadedModel>> LoadedModel::Planned(const std::string& path,
+                                                          const LoadOptions& options) {
   if (Status checked = CheckOptions(options); !checked) return std::unexpected(checked.error());
   const Result<Isa> isa = options.isa ? Result<Isa>(*options.isa) : ChooseIsa();
   if (!isa) return std::unexpected(isa.error());
@@ -76,9 +75,24 @@ Result<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& path,
   model->isa_ = *isa;
   model->file_ = *std::move(file);
   model->config_ = *std::move(config);
-  model->digest_ = ModelDigest(model->file_);
   if (model->options_.threads == 0) model->options_.threads = NumCores();
   if (Status planned = model->PlanParts(); !planned) return std::unexpected(planned.error());
+  return model;
+}
+
+Result<MemoryPlan> LoadedModel::Plan(const std::string& path, const LoadOptions& options) {
+  const auto model = Planned(path, options);
+  if (!model) return std::unexpected(model.error());
+  return (*model)->plan_;
+}
+
+Result<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& path,
+                                                       const LoadOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  auto planned = Planned(path, options);
+  if (!planned) return std::unexpected(planned.error());
+  std::unique_ptr<LoadedModel> model = *std::move(planned);
+  model->digest_ = ModelDigest(model->file_);
   if (Status loaded = model->LoadParts(); !loaded) return std::unexpected(loaded.error());
   model->load_seconds_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -64,6 +64,8 @@ class LoadedModel {
  public:
   static Result<std::unique_ptr<LoadedModel>> Load(const std::string& path,
                                                    const LoadOptions& options);
+  // What Load would plan, or refuse for want of memory.
+  static Result<MemoryPlan> Plan(const std::string& path, const LoadOptions& options);
 
   const ModelFile& file() const { return file_; }
   const ModelConfig& config() const { return config_; }
@@ -93,6 +95,9 @@ class LoadedModel {
 
  private:
   explicit LoadedModel(const LoadOptions& options);
+  // Opened and planned, with nothing loaded.
+  static Result<std::unique_ptr<LoadedModel>> Planned(const std::string& path,
+                                                      const LoadOptions& options);
   Status PlanParts();
   ForwardOptions ForwardOptionsOf(std::int64_t context) const;
   Status LoadParts();

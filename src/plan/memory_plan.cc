@@ -143,6 +143,17 @@ std::string Shortage(const MemoryPlan& plan, const ExpertsRequest& experts) {
 
 }  // namespace
 
+MemoryReport ReportOf(const MemoryPlan& plan) {
+  return {.budget_bytes = plan.budget_bytes,
+          .weights_bytes = plan.weights_bytes,
+          .experts_bytes = plan.experts_bytes,
+          .kv_bytes = plan.kv_bytes,
+          .kv_index_bytes = plan.kv_index_bytes,
+          .workspace_bytes = plan.workspace_bytes,
+          .program_bytes = plan.program_bytes,
+          .total_bytes = plan.total_bytes()};
+}
+
 Result<MemoryPlan> PlanMemory(const MemoryRequest& request, const KvLayout& layout) {
   MemoryRequest resolved = request;
   if (resolved.memory == 0) resolved.memory = AvailableMemory();

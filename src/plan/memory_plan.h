@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "folio/engine.h"
 #include "kvcache/kv_sizing.h"
 
 namespace folio {
@@ -27,6 +28,8 @@ struct MemoryPlan {
            program_bytes;
   }
 };
+
+MemoryReport ReportOf(const MemoryPlan& plan);
 
 // How large the pool of KV blocks is.
 enum class PoolSize : std::uint8_t {

@@ -34,7 +34,7 @@ HttpReply Messages(ApiContext& context, ApiCall& call) {
 HttpReply CountTokens(ApiContext& context, ApiCall& call) {
   auto request = ReadMessages(context, call);
   if (!request) return ErrorReply(call, request.error());
-  const auto tokens = CountPromptTokens(context, *std::move(request));
+  const auto tokens = CountPromptTokens(context, call.caller, *std::move(request));
   if (!tokens) return ErrorReply(call, tokens.error());
   return JsonResponse(CountTokensJson(*tokens));
 }
@@ -50,8 +50,8 @@ std::expected<ApiRequest, ApiError> ReadMessages(ApiContext& context, const ApiC
   return std::move(request->api);
 }
 
-std::span<const Route> AnthropicRoutes() {
-  static const std::array<Route, 2> kRoutes = {{
+std::span<const ApiRoute> AnthropicRoutes() {
+  static const std::array<ApiRoute, 2> kRoutes = {{
       {.method = "POST", .path = "/v1/messages", .endpoint = Messages},
       {.method = "POST", .path = "/v1/messages/count_tokens", .endpoint = CountTokens},
   }};

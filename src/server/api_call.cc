@@ -22,11 +22,11 @@ std::string RetryAfter(const ApiError& error) {
   return std::to_string(std::llround(std::ceil(seconds)));
 }
 
+}  // namespace
+
 HttpFields IdFields(Dialect dialect, const std::string& id) {
   return {{dialect == Dialect::kAnthropic ? "request-id" : "x-request-id", "req_" + id}};
 }
-
-}  // namespace
 
 HttpResponse JsonResponse(const Json& body, int status) {
   return {.head = {.status = status, .fields = {{"Content-Type", "application/json"}}},
@@ -65,11 +65,12 @@ std::string SessionOf(const HttpRequest& request) {
   return {};
 }
 
-std::expected<std::int64_t, ApiError> CountPromptTokens(ApiContext& context, ApiRequest request) {
+std::expected<std::int64_t, ApiError> CountPromptTokens(ApiContext& context, const Caller& caller,
+                                                        ApiRequest request) {
   const auto model = context.models->Find(request.model);
   if (!model) return std::unexpected(model.error());
   if (context.hygiene) TidyPrefix(request, *context.hygiene);
-  return PromptTokens(**model, request);
+  return PromptTokens(**model, request, EditOf(**model, caller.salt, request, context.memory));
 }
 
 HttpReply Answer(ApiContext& context, ApiCall& call, ApiRequest request,

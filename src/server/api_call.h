@@ -51,6 +51,8 @@ struct ApiCall {
 
 using Endpoint = std::function<HttpReply(ApiContext& context, ApiCall& call)>;
 
+// What a reply's head says of the call, for its logs.
+HttpFields IdFields(Dialect dialect, const std::string& id);
 HttpResponse JsonResponse(const Json& body, int status = 200);
 // In the dialect's form, with the call's id for its logs and Retry-After where trying again helps.
 HttpResponse ErrorReply(Dialect dialect, const std::string& id, const ApiError& error);
@@ -70,8 +72,9 @@ struct AnswerOptions {
 HttpReply Answer(ApiContext& context, ApiCall& call, ApiRequest request,
                  std::unique_ptr<ReplyWriter> writer, AnswerOptions options = {});
 
-// Of the prompt that the request's conversation becomes.
-std::expected<std::int64_t, ApiError> CountPromptTokens(ApiContext& context, ApiRequest request);
+// Of the prompt that the request's conversation becomes if this caller sends it.
+std::expected<std::int64_t, ApiError> CountPromptTokens(ApiContext& context, const Caller& caller,
+                                                        ApiRequest request);
 
 // Fields that name the conversation that a call belongs to, where the body doesn't.
 std::string SessionOf(const HttpRequest& request);

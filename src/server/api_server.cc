@@ -5,6 +5,9 @@
 #include <random>
 #include <utility>
 
+#include "api/sse_event.h"
+#include "server/deferred_reply.h"
+
 namespace folio {
 namespace {
 
@@ -29,10 +32,10 @@ std::string NewId() {
   return id;
 }
 
-const Route* FindRoute(const HttpRequest& request) {
+const ApiRoute* FindRoute(const HttpRequest& request) {
   const auto routes = Routes();
   const std::string method = request.method == "HEAD" ? "GET" : request.method;
-  const auto found = std::ranges::find_if(routes, [&](const Route& route) {
+  const auto found = std::ranges::find_if(routes, [&](const ApiRoute& route) {
     return route.method == method && MatchesPath(route.path, request.path);
   });
   return found == routes.end() ? nullptr : &*found;
@@ -41,7 +44,7 @@ const Route* FindRoute(const HttpRequest& request) {
 // What the path takes: "GET, HEAD"; empty if nothing is there.
 std::string AllowedAt(std::string_view path) {
   std::string allowed;
-  for (const Route& route : Routes()) {
+  for (const ApiRoute& route : Routes()) {
     if (!MatchesPath(route.path, path)) continue;
     if (!allowed.empty()) allowed += ", ";
     allowed += route.method;
@@ -89,6 +92,39 @@ bool AsksForWebSocket(const HttpRequest& head) {
   return upgrade.find("websocket") != std::string::npos;
 }
 
+Json BodyOrNull(const ApiCall& call) {
+  auto body = BodyOf(call);
+  return body && body->is_object() ? *std::move(body) : Json::object();
+}
+
+std::string ModelAsked(const ApiCall& call) {
+  const Json body = BodyOrNull(call);
+  const auto model = body.find("model");
+  return model != body.end() && model->is_string() ? model->get<std::string>() : "";
+}
+
+bool StreamAsked(const ApiCall& call) {
+  const Json body = BodyOrNull(call);
+  const auto stream = body.find("stream");
+  return stream != body.end() && stream->is_boolean() && stream->get<bool>();
+}
+
+// A refusal that comes after a stream's head, as the dialect's clients notice it.
+std::string ErrorEvent(const ApiCall& call, const HttpResponse& refusal) {
+  const auto body = ParseJson(refusal.body);
+  const Json error = body ? *body : Json::object();
+  if (call.dialect == Dialect::kAnthropic) return SseEvent("error", error);
+  if (!call.request.path.starts_with("/v1/responses")) return SseData(error);
+  return SseEvent("response.failed", {{"type", "response.failed"},
+                                      {"sequence_number", 0},
+                                      {"response",
+                                       {{"id", "resp_" + call.id},
+                                        {"object", "response"},
+                                        {"status", "failed"},
+                                        {"output", Json::array()},
+                                        {"error", error.value("error", Json())}}}});
+}
+
 }  // namespace
 
 ApiServer::ApiServer(ModelHost& models, Callers& callers, ServerMetrics& metrics,
@@ -126,7 +162,7 @@ std::optional<HttpResponse> ApiServer::AnswerHead(const HttpRequest& head) {
   const auto refuse = [&](const ApiError& error) {
     return WithCors(ErrorReply(dialect, NewId(), error));
   };
-  const Route* route = FindRoute(head);
+  const ApiRoute* route = FindRoute(head);
   if (route == nullptr) return WithCors(NoRoute(head, dialect));
   if (route->handling == Handling::kAtOnce) return AnswerAtOnce(*route, head, dialect);
   if (auto caller = context_.callers->Identify(head); !caller) return refuse(caller.error());
@@ -136,27 +172,56 @@ std::optional<HttpResponse> ApiServer::AnswerHead(const HttpRequest& head) {
   return std::nullopt;
 }
 
-HttpResponse ApiServer::AnswerAtOnce(const Route& route, const HttpRequest& head, Dialect dialect) {
+HttpResponse ApiServer::AnswerAtOnce(const ApiRoute& route, const HttpRequest& head,
+                                     Dialect dialect) {
   ApiCall call{.request = head, .id = NewId(), .dialect = dialect};
   return WithCors(std::get<HttpResponse>(route.endpoint(context_, call)));
 }
 
 bool ApiServer::IsAside(const HttpRequest& head) {
-  const Route* route = FindRoute(head);
+  const ApiRoute* route = FindRoute(head);
   return route != nullptr && route->handling == Handling::kAside;
 }
 
 HttpReply ApiServer::Handle(HttpRequest request) {
   ApiCall call{.id = NewId(), .dialect = DialectOf(request)};
   call.request = std::move(request);
-  const Route* route = FindRoute(call.request);
+  const ApiRoute* route = FindRoute(call.request);
   if (route == nullptr) return NoRoute(call.request, call.dialect);
   auto caller = context_.callers->Identify(call.request);
   if (!caller) return ErrorReply(call, caller.error());
   call.caller = *std::move(caller);
+  if (route->handling == Handling::kWorker && MustWait(call)) return Defer(*route, std::move(call));
   HttpReply reply = route->endpoint(context_, call);
   if (auto* whole = std::get_if<HttpResponse>(&reply)) return WithCors(std::move(*whole));
   return reply;
+}
+
+// Of a server with one model there is nothing to wait for.
+bool ApiServer::MustWait(const ApiCall& call) const {
+  if (context_.models->size() == 1 || call.request.method != "POST") return false;
+  return context_.models->MustWait(ModelAsked(call));
+}
+
+HttpReply ApiServer::Defer(const ApiRoute& route, ApiCall call) {
+  const auto kept = std::make_shared<ApiCall>(std::move(call));
+  return std::make_unique<DeferredReply>(
+      *context_.models,
+      DeferredReply::Parts{
+          .model = ModelAsked(*kept),
+          .stream = StreamAsked(*kept),
+          .fields = WithCors({.head = {.fields = IdFields(kept->dialect, kept->id)}}).head.fields,
+          .answer =
+              [this, &route, kept] {
+                HttpReply reply = route.endpoint(context_, *kept);
+                if (auto* whole = std::get_if<HttpResponse>(&reply)) {
+                  return HttpReply(WithCors(std::move(*whole)));
+                }
+                return reply;
+              },
+          .refuse = [this,
+                     kept](const ApiError& error) { return WithCors(ErrorReply(*kept, error)); },
+          .as_event = [kept](const HttpResponse& refusal) { return ErrorEvent(*kept, refusal); }});
 }
 
 HttpResponse ApiServer::Failure(const HttpRequest& head, int status, std::string_view why) {

@@ -48,7 +48,10 @@ class ApiServer final : public HttpHandler {
 
  private:
   HttpResponse WithCors(HttpResponse response) const;
-  HttpResponse AnswerAtOnce(const Route& route, const HttpRequest& head, Dialect dialect);
+  // Whether its model has yet to be loaded.
+  bool MustWait(const ApiCall& call) const;
+  HttpReply Defer(const ApiRoute& route, ApiCall call);
+  HttpResponse AnswerAtOnce(const ApiRoute& route, const HttpRequest& head, Dialect dialect);
 
   ApiContext context_;
   ApiServerOptions options_;

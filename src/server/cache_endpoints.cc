@@ -84,14 +84,14 @@ HttpReply Explain(ApiContext& context, ApiCall& call) {
 // Forgets the blocks that nobody holds, of all callers: for the one who runs the server.
 HttpReply ResetCache(ApiContext& context, ApiCall& /*call*/) {
   std::int64_t blocks = 0;
-  for (const auto& model : context.models->All()) blocks += model->engine().ResetCache();
+  for (const auto& model : context.models->AllLoaded()) blocks += model->engine().ResetCache();
   return JsonResponse({{"blocks", blocks}});
 }
 
 }  // namespace
 
-std::span<const Route> CacheRoutes() {
-  static const std::array<Route, 3> kRoutes = {{
+std::span<const ApiRoute> CacheRoutes() {
+  static const std::array<ApiRoute, 3> kRoutes = {{
       {.method = "POST", .path = "/v1/cache/warm", .endpoint = Warm},
       {.method = "GET", .path = "/v1/cache/explain/{id}", .endpoint = Explain},
       {.method = "POST",

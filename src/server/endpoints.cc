@@ -6,8 +6,8 @@
 namespace folio {
 namespace {
 
-std::vector<Route> Collect() {
-  std::vector<Route> all;
+std::vector<ApiRoute> Collect() {
+  std::vector<ApiRoute> all;
   for (const auto part :
        {OpenAiRoutes(), AnthropicRoutes(), ResponsesRoutes(), CacheRoutes(), PlainRoutes()}) {
     all.insert(all.end(), part.begin(), part.end());
@@ -17,8 +17,8 @@ std::vector<Route> Collect() {
 
 }  // namespace
 
-std::span<const Route> Routes() {
-  static const std::vector<Route> kRoutes = Collect();
+std::span<const ApiRoute> Routes() {
+  static const std::vector<ApiRoute> kRoutes = Collect();
   return kRoutes;
 }
 

@@ -19,7 +19,7 @@ enum class Handling : std::uint8_t {
             // drains or loads
 };
 
-struct Route {
+struct ApiRoute {
   std::string_view method;
   std::string_view path;
   Endpoint endpoint;
@@ -27,7 +27,7 @@ struct Route {
 };
 
 // All of them.
-std::span<const Route> Routes();
+std::span<const ApiRoute> Routes();
 
 bool MatchesPath(std::string_view pattern, std::string_view path);
 // The value of a query's field, or empty. Ids, paths and numbers need no decoding.
@@ -42,11 +42,11 @@ std::expected<ApiRequest, ApiError> ReadMessages(ApiContext& context, const ApiC
 std::expected<ApiRequest, ApiError> ReadResponses(ApiContext& context, const ApiCall& call);
 
 // Each of the file of its name: openai_endpoints.cc and so on.
-std::span<const Route> OpenAiRoutes();
-std::span<const Route> AnthropicRoutes();
-std::span<const Route> ResponsesRoutes();
-std::span<const Route> CacheRoutes();
-std::span<const Route> PlainRoutes();
+std::span<const ApiRoute> OpenAiRoutes();
+std::span<const ApiRoute> AnthropicRoutes();
+std::span<const ApiRoute> ResponsesRoutes();
+std::span<const ApiRoute> CacheRoutes();
+std::span<const ApiRoute> PlainRoutes();
 
 }  // namespace folio
 

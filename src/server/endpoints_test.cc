@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "server/reply_stream.h"
-
 namespace folio {
 namespace {
 
@@ -23,32 +21,15 @@ TEST(MatchesPathTest, AnIdIsOneSegment) {
 // A path with an id must not be taken for one without.
 TEST(RoutesTest, NoTwoAnswerTheSamePath) {
   const auto routes = Routes();
-  for (const Route& route : routes) {
+  for (const ApiRoute& route : routes) {
     EXPECT_EQ(std::ranges::count_if(routes,
-                                    [&](const Route& other) {
+                                    [&](const ApiRoute& other) {
                                       return other.method == route.method &&
                                              other.path == route.path;
                                     }),
               1)
         << route.path;
   }
-}
-
-TEST(CreatedUpToMarksTest, WholeBlocksBehindWhatWasCachedCountOnce) {
-  const auto created = [](std::vector<CacheMark> marks, std::vector<std::int64_t> tokens,
-                          std::int64_t cached) {
-    const CreatedTokens of = CreatedUpToMarks(marks, tokens, cached, 16);
-    return std::pair(of.five_minutes, of.one_hour);
-  };
-  const CacheMark five{.retention = CacheRetention::k5Minutes};
-  const CacheMark hour{.retention = CacheRetention::k1Hour};
-  EXPECT_EQ(created({}, {}, 0), std::pair(0L, 0L));
-  EXPECT_EQ(created({five}, {100}, 0), std::pair(96L, 0L));
-  EXPECT_EQ(created({five}, {100}, 32), std::pair(64L, 0L));
-  EXPECT_EQ(created({five}, {100}, 96), std::pair(0L, 0L));
-  EXPECT_EQ(created({five}, {15}, 0), std::pair(0L, 0L));
-  EXPECT_EQ(created({hour, five}, {64, 100}, 32), std::pair(32L, 32L));
-  EXPECT_EQ(created({five, five}, {40, 100}, 0), std::pair(96L, 0L));
 }
 
 }  // namespace

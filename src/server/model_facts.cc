@@ -19,27 +19,28 @@ std::string DateOf(std::int64_t seconds) {
 
 }  // namespace
 
-Json ModelJson(const ServedModel& model) {
-  const std::int64_t context = model.context();
-  return {{"id", model.id()},
+Json ModelJson(const ModelListing& model) {
+  const std::int64_t context = model.context;
+  return {{"id", model.id},
           {"object", "model"},
-          {"created", model.loaded()},
+          {"created", model.known_since},
           {"owned_by", "folio"},
           {"context_length", context},
           {"context_window", context},
           {"max_model_len", context},
           {"max_context_length", context},
           {"meta", {{"n_ctx", context}, {"n_ctx_train", context}}},
+          {"loaded", model.loaded},
           {"type", "model"},
-          {"display_name", model.id()},
-          {"created_at", DateOf(model.loaded())},
+          {"display_name", model.id},
+          {"created_at", DateOf(model.known_since)},
           {"max_input_tokens", context},
           {"max_tokens", context}};
 }
 
-Json ModelListJson(std::span<const std::shared_ptr<ServedModel>> models) {
+Json ModelListJson(std::span<const ModelListing> models) {
   Json list = Json::array();
-  for (const auto& model : models) list.push_back(ModelJson(*model));
+  for (const ModelListing& model : models) list.push_back(ModelJson(model));
   const Json first = list.empty() ? Json() : list.front()["id"];
   const Json last = list.empty() ? Json() : list.back()["id"];
   // Codex looks for `models`.

@@ -3,17 +3,16 @@
 #ifndef FOLIO_SERVER_MODEL_FACTS_H_
 #define FOLIO_SERVER_MODEL_FACTS_H_
 
-#include <memory>
 #include <span>
 
 #include "formats/json.h"
-#include "server/served_model.h"
+#include "server/hosted_model.h"
 
 namespace folio {
 
 // OpenAI's model object with Anthropic's members beside it.
-Json ModelJson(const ServedModel& model);
-Json ModelListJson(std::span<const std::shared_ptr<ServedModel>> models);
+Json ModelJson(const ModelListing& model);
+Json ModelListJson(std::span<const ModelListing> models);
 
 }  // namespace folio
 

@@ -26,13 +26,13 @@ HttpReply Completions(ApiContext& context, ApiCall& call) {
 }
 
 HttpReply Models(ApiContext& context, ApiCall& /*call*/) {
-  return JsonResponse(ModelListJson(context.models->All()));
+  return JsonResponse(ModelListJson(context.models->List()));
 }
 
 HttpReply OneModel(ApiContext& context, ApiCall& call) {
   const std::string name = LastSegment(call.request.path);
-  for (const auto& model : context.models->All()) {
-    if (model->id() == name) return JsonResponse(ModelJson(*model));
+  for (const ModelListing& model : context.models->List()) {
+    if (model.id == name) return JsonResponse(ModelJson(model));
   }
   return ErrorReply(call, {.kind = ApiError::Kind::kNotFound,
                            .message = "the model '" + name + "' is not served here",
@@ -62,8 +62,8 @@ std::expected<ApiRequest, ApiError> ReadCompletion(ApiContext& /*context*/, cons
   return *std::move(request);
 }
 
-std::span<const Route> OpenAiRoutes() {
-  static const std::array<Route, 5> kRoutes = {{
+std::span<const ApiRoute> OpenAiRoutes() {
+  static const std::array<ApiRoute, 5> kRoutes = {{
       {.method = "POST", .path = "/v1/chat/completions", .endpoint = ChatCompletions},
       {.method = "POST", .path = "/v1/completions", .endpoint = Completions},
       {.method = "POST", .path = "/v1/embeddings", .endpoint = Embeddings},

@@ -78,8 +78,8 @@ HttpReply Detokenize(ApiContext& context, ApiCall& call) {
 
 }  // namespace
 
-std::span<const Route> PlainRoutes() {
-  static const std::array<Route, 5> kRoutes = {{
+std::span<const ApiRoute> PlainRoutes() {
+  static const std::array<ApiRoute, 5> kRoutes = {{
       {.method = "GET", .path = "/health", .endpoint = Health, .handling = Handling::kAtOnce},
       {.method = "GET", .path = "/ready", .endpoint = Ready, .handling = Handling::kAtOnce},
       {.method = "GET", .path = "/metrics", .endpoint = Metrics, .handling = Handling::kAside},

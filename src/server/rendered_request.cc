@@ -77,9 +77,11 @@ std::int64_t TokensUpTo(const Engine::Prompt& prompt, std::int64_t message) {
 }
 
 std::expected<std::int64_t, ApiError> PromptTokens(const ServedModel& model,
-                                                   const ApiRequest& request) {
-  const auto prompt = RenderConversation(model, request);
+                                                   const ApiRequest& request,
+                                                   const PromptEdit& edit) {
+  auto prompt = RenderConversation(model, request);
   if (!prompt) return std::unexpected(prompt.error());
+  if (edit) edit(*prompt);
   return static_cast<std::int64_t>(prompt->tokens.size());
 }
 

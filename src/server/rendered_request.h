@@ -34,7 +34,8 @@ std::expected<RenderedRequest, ApiError> RenderRequest(const ServedModel& model,
 
 // How many tokens that would be, whether they fit or not.
 std::expected<std::int64_t, ApiError> PromptTokens(const ServedModel& model,
-                                                   const ApiRequest& request);
+                                                   const ApiRequest& request,
+                                                   const PromptEdit& edit = {});
 
 // The tokens before the end of messages[message], or of the tools for -1: up to the next part.
 std::int64_t TokensUpTo(const Engine::Prompt& prompt, std::int64_t message);

@@ -1,50 +1,19 @@
 #include "server/reply_stream.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "api/openai_logprobs.h"
+#include "server/created_tokens.h"
+#include "server/progress_note.h"
 
 namespace folio {
 namespace {
 
-// A reply that is sent whole has its head kept back as long as this, so that a failure can still
-// have a status of its own; then the head goes and white space keeps the connection alive.
-constexpr std::chrono::seconds kWholeHeadDelay(30);
-
 // The engine takes requests between two steps; a head isn't held back longer than this for what it
 // tells of the cache.
 constexpr std::chrono::milliseconds kArrivalWait(1000);
-
-HttpHead HeadOf(bool stream, HttpFields fields) {
-  fields.emplace_back("Content-Type", stream ? "text/event-stream" : "application/json");
-  if (stream) fields.emplace_back("Cache-Control", "no-cache");
-  return {.status = 200, .fields = std::move(fields)};
-}
-
-// "2048 of 8123 tokens of the prompt, about 12 s left, 9000 tokens before it"; empty once replies
-// are drawn.
-std::string ProgressNote(const std::vector<Stream>& streams) {
-  Progress all;
-  for (const Stream& stream : streams) {
-    const auto progress = stream.progress();
-    if (!progress) continue;
-    all.prompt_tokens += progress->prompt_tokens;
-    all.computed_tokens += progress->computed_tokens;
-    all.tokens_before = std::max(all.tokens_before, progress->tokens_before);
-    all.seconds_left = std::max(all.seconds_left, progress->seconds_left);
-  }
-  if (all.prompt_tokens == 0) return {};
-  std::string note = std::to_string(all.computed_tokens) + " of " +
-                     std::to_string(all.prompt_tokens) + " tokens of the prompt";
-  if (all.seconds_left >= 0) {
-    note += ", about " + std::to_string(std::llround(std::ceil(all.seconds_left))) + " s left";
-  }
-  if (all.tokens_before > 0) note += ", " + std::to_string(all.tokens_before) + " tokens before it";
-  return note;
-}
 
 bool OnlyReasoning(const std::vector<ReplyPiece>& pieces) {
   return !pieces.empty() && std::ranges::all_of(pieces, [](const ReplyPiece& piece) {
@@ -66,27 +35,12 @@ bool Failed(const Outcome& outcome) {
   });
 }
 
-std::int64_t WholeBlocks(std::int64_t tokens, int block_size) {
-  return tokens / block_size * block_size;
-}
-
 }  // namespace
 
-CreatedTokens CreatedUpToMarks(const std::vector<CacheMark>& marks,
-                               const std::vector<std::int64_t>& mark_tokens,
-                               std::int64_t cached_tokens, int block_size) {
-  std::int64_t five_minutes = 0;
-  std::int64_t one_hour = 0;
-  for (std::size_t i = 0; i < marks.size() && i < mark_tokens.size(); ++i) {
-    const std::int64_t end = WholeBlocks(mark_tokens[i], block_size);
-    const bool is_short = marks[i].retention == CacheRetention::k5Minutes;
-    std::int64_t& last = is_short ? five_minutes : one_hour;
-    last = std::max(last, end);
-  }
-  const std::int64_t cached = WholeBlocks(cached_tokens, block_size);
-  const std::int64_t hour = std::max<std::int64_t>(0, one_hour - cached);
-  return {.five_minutes = std::max<std::int64_t>(0, five_minutes - std::max(cached, one_hour)),
-          .one_hour = hour};
+HttpHead HeadOfReply(bool stream, HttpFields fields) {
+  fields.emplace_back("Content-Type", stream ? "text/event-stream" : "application/json");
+  if (stream) fields.emplace_back("Cache-Control", "no-cache");
+  return {.status = 200, .fields = std::move(fields)};
 }
 
 struct ReplyStream::Choice {
@@ -162,14 +116,14 @@ bool ReplyStream::Open(bool now_or_never) {
 
 void ReplyStream::Begin(HttpPart& part) {
   begun_ = true;
-  part.head = HeadOf(parts_.request.stream, parts_.fields);
+  part.head = HeadOfReply(parts_.request.stream, parts_.fields);
   if (parts_.request.stream) part.bytes += std::exchange(opening_, {});
 }
 
 HttpPart ReplyStream::Next() {
   HttpPart part;
-  const bool ended = parts_.streams.front().Wait(std::chrono::milliseconds(0));
-  if (!Open(/*now_or_never=*/ended)) {
+  const bool has_news = parts_.streams.front().Wait(std::chrono::milliseconds(0));
+  if (!Open(/*now_or_never=*/has_news)) {
     part.again = kArrivalWait;
     return part;
   }
@@ -193,7 +147,11 @@ HttpPart ReplyStream::KeepAlive() {
   Open(/*now_or_never=*/true);
   if (parts_.request.stream) {
     if (!begun_) Begin(part);
-    part.bytes += parts_.writer->KeepAlive(ProgressNote(parts_.streams));
+    std::vector<Progress> prompts;
+    for (const Stream& of : parts_.streams) {
+      if (const auto progress = of.progress()) prompts.push_back(*progress);
+    }
+    part.bytes += parts_.writer->KeepAlive(ProgressNote(prompts));
   } else if (begun_ || std::chrono::steady_clock::now() - since_ >= kWholeHeadDelay) {
     if (!begun_) Begin(part);
     part.bytes += '\n';

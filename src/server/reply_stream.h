@@ -22,11 +22,17 @@ namespace folio {
 // How a dialect tells an error before anything of a reply was sent.
 using ErrorResponse = std::function<HttpResponse(const ApiError& error)>;
 
+// A reply that is sent whole has its head kept back as long as this, so that a failure can still
+// have a status of its own; then the head goes and white space keeps the connection alive.
+inline constexpr std::chrono::seconds kWholeHeadDelay(30);
+HttpHead HeadOfReply(bool stream, HttpFields fields);
+
 // What became of a request, for the log and the metrics.
 struct ReplyRecord {
   std::uint64_t engine_id = 0;
   std::string id;  // of the reply
   std::string endpoint;
+  std::string model;
   std::string key;  // whose, by name
   bool stream = false;
   bool failed = false;
@@ -100,15 +106,6 @@ class ReplyStream final : public HttpStream {
   bool observed_ = false;
   std::chrono::steady_clock::time_point since_;
 };
-
-// Tokens of whole blocks that a request computed up to its marks, by retention.
-struct CreatedTokens {
-  std::int64_t five_minutes = 0;
-  std::int64_t one_hour = 0;
-};
-CreatedTokens CreatedUpToMarks(const std::vector<CacheMark>& marks,
-                               const std::vector<std::int64_t>& mark_tokens,
-                               std::int64_t cached_tokens, int block_size);
 
 }  // namespace folio
 

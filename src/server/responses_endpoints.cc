@@ -45,7 +45,7 @@ HttpReply Responses(ApiContext& context, ApiCall& call) {
 HttpReply InputTokens(ApiContext& context, ApiCall& call) {
   auto request = Read(context, call);
   if (!request) return ErrorReply(call, request.error());
-  const auto tokens = CountPromptTokens(context, std::move(request->api));
+  const auto tokens = CountPromptTokens(context, call.caller, std::move(request->api));
   if (!tokens) return ErrorReply(call, tokens.error());
   return JsonResponse(ResponsesInputTokensJson(*tokens));
 }
@@ -84,8 +84,8 @@ std::expected<ApiRequest, ApiError> ReadResponses(ApiContext& context, const Api
   return std::move(request->api);
 }
 
-std::span<const Route> ResponsesRoutes() {
-  static const std::array<Route, 5> kRoutes = {{
+std::span<const ApiRoute> ResponsesRoutes() {
+  static const std::array<ApiRoute, 5> kRoutes = {{
       {.method = "POST", .path = "/v1/responses", .endpoint = Responses},
       {.method = "POST", .path = "/v1/responses/input_tokens", .endpoint = InputTokens},
       {.method = "GET", .path = "/v1/responses/{id}", .endpoint = GetResponse},

@@ -6,8 +6,8 @@
 
 namespace folio {
 
-ServedModel::ServedModel(std::string id, std::unique_ptr<Engine> engine, std::int64_t loaded)
-    : id_(std::move(id)), engine_(std::move(engine)), loaded_(loaded) {
+ServedModel::ServedModel(std::string id, std::unique_ptr<Engine> engine)
+    : id_(std::move(id)), engine_(std::move(engine)) {
   const LoadedModel& model = engine_->model();
   const std::string source = model.chat_template() ? model.chat_template()->source() : "";
   syntax_ = ReplySyntaxOf(source, model.config().architecture);

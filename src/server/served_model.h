@@ -15,12 +15,11 @@ namespace folio {
 
 class ServedModel {
  public:
-  // `id`: its name in the API. `loaded`: seconds since 1970.
-  ServedModel(std::string id, std::unique_ptr<Engine> engine, std::int64_t loaded);
+  // `id`: its name in the API.
+  ServedModel(std::string id, std::unique_ptr<Engine> engine);
 
   const std::string& id() const { return id_; }
   Engine& engine() const { return *engine_; }
-  std::int64_t loaded() const { return loaded_; }
   std::int64_t context() const;  // most tokens of prompt and reply
   const ReplySyntax& syntax() const { return syntax_; }
   // The vocabulary has the mark of its syntax's calls as a control token.
@@ -37,7 +36,6 @@ class ServedModel {
  private:
   std::string id_;
   std::unique_ptr<Engine> engine_;
-  std::int64_t loaded_;
   ReplySyntax syntax_;
   bool marks_are_controls_ = false;
   bool needs_tool_block_ = false;

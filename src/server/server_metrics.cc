@@ -116,6 +116,13 @@ void AddBlocks(SnapshotFamilies& out, const std::string& model, const Snapshot& 
             static_cast<double>(now.memory.total_bytes));
 }
 
+void AddLoads(SnapshotFamilies& out, const ModelListing& model) {
+  out.Gauge("folio_model_loaded", "1 while the model is in memory.", model.id,
+            model.loaded ? 1 : 0);
+  out.Counter("folio_model_loads_total", "Times that the model was loaded.", model.id,
+              static_cast<double>(model.loads));
+}
+
 void AddHttp(SnapshotFamilies& out, const HttpServerCounts& http) {
   out.Gauge("folio_http_connections", "Open connections.", "",
             static_cast<double>(http.connections));
@@ -132,36 +139,28 @@ void AddHttp(SnapshotFamilies& out, const HttpServerCounts& http) {
 }  // namespace
 
 struct ServerMetrics::Impl {
+  using Histograms = prometheus::Family<prometheus::Histogram>;
+  using Counters = prometheus::Family<prometheus::Counter>;
+
+  Histograms& HistogramsOf(const std::string& name, const std::string& help) {
+    return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
+  }
+  Counters& CountersOf(const std::string& name, const std::string& help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+  }
+
   prometheus::Registry registry;
-  prometheus::Histogram& first_token = prometheus::BuildHistogram()
-                                           .Name("vllm:time_to_first_token_seconds")
-                                           .Help("From a request's arrival to its first token.")
-                                           .Register(registry)
-                                           .Add({}, FirstTokenBuckets());
-  prometheus::Histogram& per_token = prometheus::BuildHistogram()
-                                         .Name("vllm:time_per_output_token_seconds")
-                                         .Help("Time of a reply's tokens after the first, each.")
-                                         .Register(registry)
-                                         .Add({}, PerTokenBuckets());
-  prometheus::Histogram& whole = prometheus::BuildHistogram()
-                                     .Name("vllm:e2e_request_latency_seconds")
-                                     .Help("From a request's arrival to its end.")
-                                     .Register(registry)
-                                     .Add({}, RequestBuckets());
-  prometheus::Family<prometheus::Counter>& finished = prometheus::BuildCounter()
-                                                          .Name("vllm:request_success_total")
-                                                          .Help("Replies that ended, by why.")
-                                                          .Register(registry);
-  prometheus::Counter& failed = prometheus::BuildCounter()
-                                    .Name("folio_requests_failed_total")
-                                    .Help("Requests that failed once they ran.")
-                                    .Register(registry)
-                                    .Add({});
-  prometheus::Counter& cancelled = prometheus::BuildCounter()
-                                       .Name("folio_requests_cancelled_total")
-                                       .Help("Requests whose client went away.")
-                                       .Register(registry)
-                                       .Add({});
+  Histograms& first_token = HistogramsOf("vllm:time_to_first_token_seconds",
+                                         "From a request's arrival to its first token.");
+  Histograms& per_token = HistogramsOf("vllm:time_per_output_token_seconds",
+                                       "Time of a reply's tokens after the first, each.");
+  Histograms& whole =
+      HistogramsOf("vllm:e2e_request_latency_seconds", "From a request's arrival to its end.");
+  Counters& finished = CountersOf("vllm:request_success_total", "Replies that ended, by why.");
+  prometheus::Counter& failed =
+      CountersOf("folio_requests_failed_total", "Requests that failed once they ran.").Add({});
+  prometheus::Counter& cancelled =
+      CountersOf("folio_requests_cancelled_total", "Requests whose client went away.").Add({});
 };
 
 ServerMetrics::ServerMetrics() : impl_(std::make_unique<Impl>()) {}
@@ -173,24 +172,29 @@ void ServerMetrics::Observe(const ReplyRecord& record) {
   if (record.failed || record.cancelled) return;
   const Timings& timings = record.timings;
   const double first = timings.queued_seconds + timings.prefill_seconds;
-  impl_->first_token.Observe(first);
-  impl_->whole.Observe(first + timings.decode_seconds);
+  const prometheus::Labels model = {{"model_name", record.model}};
+  impl_->first_token.Add(model, FirstTokenBuckets()).Observe(first);
+  impl_->whole.Add(model, RequestBuckets()).Observe(first + timings.decode_seconds);
   if (record.totals.generated_tokens > 1) {
-    impl_->per_token.Observe(timings.decode_seconds /
-                             static_cast<double>(record.totals.generated_tokens - 1));
+    impl_->per_token.Add(model, PerTokenBuckets())
+        .Observe(timings.decode_seconds / static_cast<double>(record.totals.generated_tokens - 1));
   }
   for (const FinishReason reason : record.finish_reasons) {
-    impl_->finished.Add({{"finished_reason", std::string(FinishReasonName(reason))}}).Increment();
+    impl_->finished
+        .Add({{"finished_reason", std::string(FinishReasonName(reason))},
+              {"model_name", record.model}})
+        .Increment();
   }
 }
 
-std::string ServerMetrics::Expose(const ModelHost& models, const HttpServerCounts& http) const {
+std::string ServerMetrics::Expose(ModelHost& models, const HttpServerCounts& http) const {
   SnapshotFamilies snapshot;
-  for (const auto& model : models.All()) {
+  for (const auto& model : models.AllLoaded()) {
     const Snapshot now = model->engine().TakeSnapshot();
     AddRequests(snapshot, model->id(), now);
     AddBlocks(snapshot, model->id(), now);
   }
+  for (const ModelListing& model : models.List()) AddLoads(snapshot, model);
   AddHttp(snapshot, http);
   std::vector<MetricFamily> families = impl_->registry.Collect();
   for (MetricFamily& family : snapshot.Take()) families.push_back(std::move(family));

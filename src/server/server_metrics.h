@@ -22,7 +22,7 @@ class ServerMetrics {
 
   void Observe(const ReplyRecord& record);
   // In Prometheus' text format, version 0.0.4.
-  std::string Expose(const ModelHost& models, const HttpServerCounts& http) const;
+  std::string Expose(ModelHost& models, const HttpServerCounts& http) const;
 
  private:
   struct Impl;

@@ -16,19 +16,6 @@ std::string Printable(const std::string& label) {
   return out;
 }
 
-// Replaces replies of earlier turns by the tokens that they were generated as.
-PromptEdit EditOf(const ReplyJob& job, ConversationMemory& memory) {
-  if (!memory.splices || !job.request.prompts.empty()) return {};
-  return [&job, &memory](Engine::Prompt& prompt) {
-    const ServedModel& model = *job.model;
-    return memory.splicer.Splice(
-        job.salt, model.id(), job.request.messages,
-        {.end_tokens = model.end_tokens(),
-         .bytes = [&model](std::int32_t token) { return model.TokenBytes(token); }},
-        prompt);
-  };
-}
-
 std::function<void(GeneratedReply reply)> KeeperOf(const ReplyJob& job, ConversationMemory& memory,
                                                    const Engine::Prompt& prompt) {
   if (!memory.splices || !job.request.prompts.empty()) return {};
@@ -40,6 +27,18 @@ std::function<void(GeneratedReply reply)> KeeperOf(const ReplyJob& job, Conversa
 }
 
 }  // namespace
+
+PromptEdit EditOf(const ServedModel& model, const std::string& salt, const ApiRequest& request,
+                  ConversationMemory& memory) {
+  if (!memory.splices || !request.prompts.empty()) return {};
+  return [&model, &salt, &request, &memory](Engine::Prompt& prompt) {
+    return memory.splicer.Splice(
+        salt, model.id(), request.messages,
+        {.end_tokens = model.end_tokens(),
+         .bytes = [&model](std::int32_t token) { return model.TokenBytes(token); }},
+        prompt);
+  };
+}
 
 std::string CacheField(const MissReport& report, std::size_t spliced) {
   std::string field = "cached=" + std::to_string(report.cached_tokens) +
@@ -53,7 +52,8 @@ std::string CacheField(const MissReport& report, std::size_t spliced) {
 
 std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
                                                                 ConversationMemory& memory) {
-  auto rendered = RenderRequest(*job.model, job.request, EditOf(job, memory));
+  auto rendered =
+      RenderRequest(*job.model, job.request, EditOf(*job.model, job.salt, job.request, memory));
   if (!rendered) return std::unexpected(rendered.error());
   ArchivedPrompt archived = ArchivedOf(job, *rendered);
   auto keep_reply = KeeperOf(job, memory, rendered->prompts.front());
@@ -69,14 +69,16 @@ std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
     if (question) start.diagnostics = DiagnosticsOf(*question, *prompt, arrival, archive);
     archive.SetReport(prompt->id, arrival);
   };
+  ReplyStart start;
+  start.id = job.id;
+  start.model = job.model->id();
+  start.created = SecondsSince1970();
+  start.prompt_tokens = rendered->prompt_tokens;
   ReplyStream::Parts parts{.model = job.model,
                            .request = std::move(job.request),
                            .streams = *std::move(streams),
                            .writer = std::move(job.writer),
-                           .start = {.id = job.id,
-                                     .model = job.model->id(),
-                                     .created = SecondsSince1970(),
-                                     .prompt_tokens = rendered->prompt_tokens},
+                           .start = std::move(start),
                            .fields = std::move(job.fields),
                            .arrived = std::move(arrived),
                            .mark_tokens = std::move(rendered->mark_tokens),
@@ -90,6 +92,7 @@ std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
                            .keep_reply = std::move(keep_reply)};
   parts.record.id = job.id;
   parts.record.endpoint = job.endpoint;
+  parts.record.model = parts.model->id();
   parts.record.key = job.key;
   parts.record.stream = parts.request.stream;
   parts.record.engine_id = parts.streams.front().id();

@@ -81,8 +81,12 @@ def test_a_session_goes_on_behind_a_line_that_changes(watched):
     assert claude.ask(f"What does {scripted_model.FILE} say?") == scripted_model.AFTER_CALL
     [(call, after_plain), (result, after_call)] = watched.check(claude)
     assert after_plain >= SHARED * first and after_call >= SHARED * call and result > call
+    claude.messages.append({"role": "user", "content": [{"type": "text", "text": "Thanks."}]})
+    counted = claude.count_tokens()  # with the call as it was generated, not as it came back
+    claude.messages.pop()
     assert claude.ask("Thanks.") == scripted_model.PLAIN
-    [(_, after_result)] = watched.check(claude)
+    [(thanks, after_result)] = watched.check(claude)
+    assert thanks == counted
     assert after_result >= SHARED * result
     assert [turn["diagnostics"]["cache_miss_reason"] for turn in claude.turns[-3:]] == [None] * 3
 

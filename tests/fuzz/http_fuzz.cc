@@ -38,7 +38,7 @@ class Echo final : public folio::HttpHandler {
  public:
   std::atomic<int> handled = 0;
 
-  std::optional<folio::HttpResponse> Refuse(const folio::HttpRequest& head) override {
+  std::optional<folio::HttpResponse> AnswerHead(const folio::HttpRequest& head) override {
     if (head.path == "/refused") return Response(head, 404, "refused");
     return std::nullopt;
   }

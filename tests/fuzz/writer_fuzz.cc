@@ -79,7 +79,7 @@ std::vector<std::vector<ReplyPiece>> Additions(const Input& input) {
 // The stream that a writer makes of the reply, as it goes over the wire.
 std::string Stream(folio::ReplyWriter& writer, const Input& input) {
   std::string events = writer.Begin({.id = "1", .model = "m", .created = 1, .prompt_tokens = 2});
-  events += writer.KeepAlive();
+  events += writer.KeepAlive("");
   for (const auto& pieces : Additions(input))
     events += writer.Add(0, {.pieces = pieces, .logprobs = {}});
   if (input.fails) {
