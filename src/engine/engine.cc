@@ -214,13 +214,14 @@ std::optional<Delta> Stream::TryNext(bool& ended) {
 }
 
 void Stream::OnReady(std::function<void()> ready) {
-  bool now = false;
+  std::function<void()> call;
   {
     const std::lock_guard lock(shared_->mutex);
-    shared_->ready = ready;
-    now = shared_->done || shared_->arrival || !shared_->deltas.empty();
+    shared_->ready = std::move(ready);
+    const bool now = shared_->done || shared_->arrival || !shared_->deltas.empty();
+    if (now) call = shared_->ready;
   }
-  if (now && ready) ready();
+  if (call) call();
 }
 
 std::optional<MissReport> Stream::Arrival(std::chrono::milliseconds timeout) {
