@@ -153,8 +153,9 @@ class GrammarWriter {
       const std::string arguments = frame_.calls.xml_arguments
                                         ? XmlArguments(rule, SchemaOf(tool), IsStrict(tool))
                                         : SchemaTerm(schema, /*exactly=*/IsStrict(tool));
-      lark_ += rule + ": " + Terms(InJson(tool.ModelName()) + frame_.calls.name_end) + " " +
-               arguments + "\n";
+      const std::string opening = InJson(tool.ModelName()) + frame_.calls.name_end;
+      lark_.append(rule).append(": ").append(Terms(opening)).append(" ");
+      lark_.append(arguments).append("\n");
     }
     lark_ += "tool: " + any + "\n";
   }
@@ -175,12 +176,13 @@ class GrammarWriter {
       if (type != "string") {
         lark_ += rule + ": " + SchemaTerm(value, exactly) + " " + kEnd + "\n";
       } else if (!any.empty()) {
-        lark_ += rule + ": (" + any + ") " + kEnd + "\n";
+        lark_.append(rule).append(": (").append(any).append(") ").append(kEnd).append("\n");
       } else {
         lark_ += rule + "[lazy]: " + kAnything + " " + kEnd + "\n";
       }
       const bool needed = std::ranges::find(required, Json(key)) != required.end();
-      all += " (" + Quoted("<parameter=" + key + ">\n") + " " + rule + ")" + (needed ? "" : "?");
+      all.append(" (").append(Quoted("<parameter=" + key + ">\n")).append(" ").append(rule);
+      all.append(needed ? ")" : ")?");
     }
     return all;
   }
