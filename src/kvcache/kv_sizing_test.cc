@@ -136,10 +136,12 @@ TEST(KvSizingTest, OddSizesAreRefusedWithTheValue) {
 
 TEST(KvSizingTest, SizesThatDoNotFitAreRefused) {
   constexpr int kLarge = 0x7fff'ffe0;
-  EXPECT_EQ(Refusal(Uniform(1, kLarge, kLarge), kLarge),
+  constexpr int kWidest = 1 << 20;
+  EXPECT_EQ(Refusal(Uniform(1, kLarge, kWidest), kLarge),
             "KV cache: block: its bytes do not fit 64 bits");
-  EXPECT_EQ(Refusal(Uniform(100, kLarge, kLarge), 16),
+  EXPECT_EQ(Refusal(Uniform(100, kLarge, kWidest), 16),
             "KV cache: block: its bytes do not fit 64 bits");
+  EXPECT_EQ(Refusal(Uniform(1, 1, kLarge), 16), "KV cache: head size: 2147483616 is no size");
 }
 
 TEST(KvSizingTest, TheLastBlockCountsWhole) {
