@@ -26,6 +26,7 @@ const afterCall = "That file holds one word.";
 const greedy = { model, temperature: 0, max_tokens: 12 };
 const City = z.object({ name: z.string().max(20), inhabitants: z.number().int().min(1).max(9_000_000) });
 const command = { type: "object", properties: { command: { type: "string" } }, required: ["command"] };
+const shortCommand = { ...command, properties: { command: { type: "string", maxLength: 20 } } };
 const bash = { name: "Bash", description: "Runs a command", parameters: command };
 const readFile = [user("What does notes.txt say?")];
 const tooLong = [user("word ".repeat(9000))];
@@ -94,12 +95,12 @@ check("chat: log probabilities", async () => {
 });
 
 check("chat: a parsed format", async () => {
-  const reply = await openai().chat.completions.parse({ model, max_tokens: 100, messages: [user("Describe Paris as JSON.")], response_format: zodResponseFormat(City, "city") });
+  const reply = await openai().chat.completions.parse({ ...greedy, max_tokens: 200, messages: [user("Describe Paris as JSON.")], response_format: zodResponseFormat(City, "city") });
   City.parse(reply.choices[0].message.parsed);
 });
 
 check("chat: a forced call", async () => {
-  const reply = await openai().chat.completions.create({ model, max_tokens: 200, messages: question, tools: [{ type: "function", function: { ...bash, strict: true } }], tool_choice: "required" });
+  const reply = await openai().chat.completions.create({ ...greedy, max_tokens: 200, messages: question, tools: [{ type: "function", function: { ...bash, parameters: shortCommand, strict: true } }], tool_choice: "required", parallel_tool_calls: false });
   const [call] = reply.choices[0].message.tool_calls;
   assert.deepEqual([reply.choices[0].finish_reason, call.type, call.function.name], ["tool_calls", "function", "Bash"]);
   assert.equal(typeof JSON.parse(call.function.arguments).command, "string");
@@ -187,7 +188,7 @@ check("responses: the stream helper", async () => {
 });
 
 check("responses: a parsed format", async () => {
-  const reply = await openai().responses.parse({ model, input: "Describe Paris as JSON.", max_output_tokens: 100, text: { format: zodTextFormat(City, "city") } });
+  const reply = await openai().responses.parse({ model, temperature: 0, input: "Describe Paris as JSON.", max_output_tokens: 200, text: { format: zodTextFormat(City, "city") } });
   City.parse(reply.output_parsed);
 });
 
@@ -274,7 +275,7 @@ check("messages: tools that the SDK runs", async () => {
 
 check("messages: a format", async () => {
   const schema = z.toJSONSchema(City);
-  const reply = await claude().messages.create({ model, max_tokens: 100, messages: [user("Describe Paris as JSON.")], output_config: { format: { type: "json_schema", schema } } });
+  const reply = await claude().messages.create({ ...greedy, max_tokens: 200, messages: [user("Describe Paris as JSON.")], output_config: { format: { type: "json_schema", schema } } });
   City.parse(JSON.parse(reply.content[0].text));
 });
 
