@@ -20,6 +20,7 @@
 #include "folio/serve_config.h"
 #include "folio/serve_models.h"
 #include "folio/signals.h"
+#include "http/file_limit.h"
 #include "http/http_server.h"
 #include "server/api_keys.h"
 #include "server/api_server.h"
@@ -87,6 +88,7 @@ HttpServerOptions HttpOptionsOf(const ServeArgs& args, const ServerMemory& memor
   HttpServerOptions options;
   options.max_bodies_bytes = memory.bytes / 2;
   options.max_body_bytes = std::min(options.max_body_bytes, options.max_bodies_bytes);
+  options.max_connections = std::min(options.max_connections, ConnectionsAllowed());
   options.host = args.host == "localhost" ? "127.0.0.1" : args.host;
   options.port = static_cast<int>(args.port);
   options.unix_socket = args.unix_socket;

@@ -7,6 +7,8 @@
 namespace folio {
 namespace {
 
+constexpr std::size_t kLongestDetail = 200;  // bytes; the library quotes a number of any length
+
 // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..." without what
 // stands before the last part.
 std::string Detail(std::string_view what) {
@@ -14,7 +16,10 @@ std::string Detail(std::string_view what) {
   if (what.starts_with("parse error at ")) {
     if (const auto place = what.find(": "); place != what.npos) what.remove_prefix(place + 2);
   }
-  return std::string(what);
+  if (what.size() <= kLongestDetail) return std::string(what);
+  std::size_t end = kLongestDetail;
+  while ((static_cast<unsigned char>(what[end]) & 0xC0) == 0x80) --end;  // inside a character
+  return std::string(what.substr(0, end)) + "...";
 }
 
 // Walks a document without building it. Every event returns false to end the walk.
@@ -57,6 +62,9 @@ class LimitCheck {
   bool Open() {
     if (members_.size() == limits_.depth) return Refuse("nests deeper", limits_.depth, "levels");
     members_.push_back(0);
+    if (++containers_ > limits_.containers) {
+      return Refuse("has more", limits_.containers, "objects and lists");
+    }
     return Value();
   }
   bool Close() {
@@ -66,6 +74,7 @@ class LimitCheck {
 
   JsonLimits limits_;
   std::size_t values_ = 0;
+  std::size_t containers_ = 0;
   std::size_t member_pairs_ = 0;
   std::vector<std::size_t> members_;  // of the objects (and lists) that are open
   std::string why_;

@@ -19,6 +19,8 @@ struct JsonLimits {
   std::size_t depth = 64;
   // A value costs 16 to 64 bytes once it is built.
   std::size_t values = std::size_t{2} << 20;
+  // Objects and lists, which cost 200 bytes and more with what is in them.
+  std::size_t containers = std::size_t{2} << 20;
   // Pairs of members of the same object, over all objects: a new member is compared with each
   // before it. One object may have 14,000 members, or 1,600 objects 350 each.
   std::size_t member_pairs = 100'000'000;

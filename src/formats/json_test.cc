@@ -33,6 +33,20 @@ TEST(ParseJsonTest, NulEndsNoText) {
   EXPECT_EQ(WhyRefused("{}\0"sv), "byte 3 is no JSON: it is NUL");
 }
 
+TEST(ParseJsonTest, WhatIsQuotedIsShort) {
+  const std::string why = WhyRefused("[" + std::string(1 << 20, '9') + "]");
+  EXPECT_NE(why.find("number overflow"), std::string::npos) << why;
+  EXPECT_LT(why.size(), 300);
+  EXPECT_LT(WhyRefused("[" + std::string(1 << 20, '\xe2')).size(), 300);
+  std::string umlauts;
+  for (int i = 0; i < 1000; ++i) umlauts += "\xc3\xbc";
+  for (const char* before : {"\"", "\"a"}) {
+    const std::string quoted = WhyRefused(before + umlauts + "\x01\"");
+    EXPECT_LT(quoted.size(), 300);
+    EXPECT_EQ(DumpJson(Json(quoted)).find("\xef\xbf\xbd"), std::string::npos) << quoted;
+  }
+}
+
 TEST(ParseJsonTest, OnlyUtf8IsText) {
   EXPECT_NE(WhyRefused("\"\xff\"").find("UTF-8"), std::string::npos);
   EXPECT_NE(WhyRefused("\"\xed\xa0\x80\"").find("UTF-8"), std::string::npos);  // a surrogate
@@ -52,6 +66,8 @@ TEST(ParseJsonTest, DepthIsBoundedHoweverLongTheText) {
 TEST(ParseJsonTest, ValuesMembersAndBytesAreBounded) {
   EXPECT_EQ(WhyRefused("[1,2]", {.values = 2}), "has more than 2 values");
   EXPECT_EQ(WhyRefused("[1,2]", {.values = 3}), "");
+  EXPECT_EQ(WhyRefused(R"([{"a":1},[]])", {.containers = 2}), "has more than 2 objects and lists");
+  EXPECT_EQ(WhyRefused(R"([{"a":1},[]])", {.containers = 3}), "");
   EXPECT_EQ(WhyRefused(R"({"a":1,"b":{"c":1,"d":2,"e":3}})", {.member_pairs = 3}),
             "has more than 3 pairs of members in its objects");
   EXPECT_EQ(WhyRefused(R"({"a":1,"b":{"c":1,"d":2,"e":3}})", {.member_pairs = 4}), "");

@@ -50,7 +50,9 @@ HttpResponse ErrorReply(Dialect dialect, const std::string& id, const ApiError& 
 }
 
 std::expected<Json, ApiError> BodyOf(const ApiCall& call) {
-  auto body = ParseJson(call.request.body);
+  // A conversation of more messages, parts and tools fits no context, but takes long to find that.
+  constexpr JsonLimits kLimits{.containers = std::size_t{64} << 10};
+  auto body = ParseJson(call.request.body, kLimits);
   if (!body) return std::unexpected(ApiErrorOf(body.error()));
   return *std::move(body);
 }

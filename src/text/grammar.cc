@@ -52,7 +52,8 @@ Result<GrammarMatcher> GrammarMatcher::Copy() const {
 Result<std::span<const std::uint32_t>> GrammarMatcher::Allowed() {
   BridgeBuffer error;
   if (folio_matcher_mask(matcher_.get(), allowed_.data(), allowed_.size(), error.get()) != 0) {
-    return RuntimeError("grammar", "next token", error.str());
+    // A bound that the grammar went over: the same would happen again.
+    return InputError("grammar", "next token", error.str());
   }
   return std::span<const std::uint32_t>(allowed_);
 }

@@ -1,6 +1,7 @@
 """Many clients at once on a tiny model: idle ones, streams of all dialects, those that stall or vanish, and an end in the middle of
 it all. Nobody who stays sees an error, and memory stays what was planned."""
 import asyncio
+import contextlib
 import signal
 import time
 
@@ -85,3 +86,30 @@ def test_a_server_that_is_ended_in_a_crowd_finishes_what_it_began(folio, tiny_mo
     running.process.wait(10)
     assert time.monotonic() - at_end < 5
     running.stop()
+
+
+@pytest.mark.parametrize("limit, taken", [("-Sn 256", 300), ("-n 256", 192)], ids=["soft", "hard"])
+def test_a_server_takes_as_many_connections_as_it_may_have_files(folio, tiny_models, tmp_path, limit, taken):
+    """It raises the limit that is its own to raise; beyond, a connection is closed at once, and others go on."""
+    launcher = tmp_path / "serve"
+    launcher.write_text(f'#!/bin/sh\nulimit {limit}\nexec {folio.binary} "$@"\n')
+    launcher.chmod(0o755)
+    running = Server(launcher, tiny_models("qwen3"), "--threads", 1, "--memory", "256MiB").wait()
+    running.wait_for_metric("folio_http_connections", 1)
+    time.sleep(0.2)  # the one that asked for it is over too
+    with contextlib.ExitStack() as held:
+        connections = [held.enter_context(running.connect()) for _ in range(300)]
+        statuses = [answered(connection) for connection in connections]
+        assert statuses == [b"200"] * taken + [b""] * (len(connections) - taken)
+    running.wait_for_metric("folio_http_connections", 1)
+    assert running.metrics()["folio_http_connections_refused_total"] == len(connections) - taken
+    running.stop()
+
+
+def answered(connection):
+    """The status of a reply, or nothing where the connection was closed."""
+    connection.settimeout(10)
+    with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        return connection.recv(4096)[9:12]
+    return b""
