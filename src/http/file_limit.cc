@@ -8,7 +8,7 @@
 namespace folio {
 namespace {
 
-constexpr rlim_t kOtherFiles = 64;
+constexpr rlim_t kOtherFiles = 96;
 
 }  // namespace
 

@@ -145,6 +145,24 @@ asio::awaitable<void> HttpConnection::Run() {
   Close();
 }
 
+asio::awaitable<void> HttpConnection::TurnAway() {
+  try {
+    unread_ = true;
+    keep_alive_ = false;
+    idle_ = false;
+    const HttpRequest nothing_read;  // GCC 12 destroys a temporary beside co_await twice
+    HttpResponse response =
+        context_->handler->Failure(nothing_read, 503, "too many connections are open: try again");
+    const bool told = co_await SendWhole(std::move(response));
+    Code ignored;
+    stream_.socket().shutdown(Socket::shutdown_send, ignored);
+    if (told) co_await Linger();
+  } catch (const std::bad_alloc&) {
+    context_->lost.fetch_add(1);
+  }
+  Close();
+}
+
 asio::awaitable<bool> HttpConnection::Exchange() {
   keep_alive_ = true;
   unread_ = false;

@@ -27,6 +27,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   HttpConnection(Socket socket, HttpContext& context, std::string peer);
 
   boost::asio::awaitable<void> Run();
+  // In place of Run: tells the client, whatever it asks, that there are too many connections.
+  boost::asio::awaitable<void> TurnAway();
   // Ends it now, if no request is being read or replied to.
   void CloseIfIdle();
   void Close();

@@ -35,6 +35,8 @@ using Code = boost::system::error_code;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kAcceptPause(50);
+// Connections that are told that they are too many, beyond the most; those beyond are closed.
+constexpr std::size_t kMostTurnedAway = 32;
 
 std::string NameOf(const asio::ip::tcp::endpoint& peer) {
   return peer.address().to_string() + ":" + std::to_string(peer.port());
@@ -62,6 +64,7 @@ struct HttpServer::Impl {
   std::optional<asio::local::stream_protocol::acceptor> local;
   std::unordered_set<std::shared_ptr<HttpConnection>> connections;  // on the network thread
   std::atomic<std::size_t> open{0};
+  std::size_t turned_away = 0;  // of those that are open
   std::mutex mutex;
   std::condition_variable closed;
   int port = 0;
@@ -138,26 +141,25 @@ asio::awaitable<void> HttpServer::Impl::Accept(Acceptor& acceptor) {
     }
     context.accepted.fetch_add(1);
     Prepare(socket);
-    if (open >= context.options.max_connections) {
-      context.refused.fetch_add(1);
-    } else {
-      Admit(std::move(socket), NameOf(peer));
-    }
+    Admit(std::move(socket), NameOf(peer));
   }
 }
 
 template <typename Socket>
 void HttpServer::Impl::Admit(Socket socket, std::string peer) {
+  const bool refused = open - turned_away >= context.options.max_connections;
+  if (refused) context.refused.fetch_add(1);
+  if (refused && turned_away >= kMostTurnedAway) return;
   const auto connection = std::make_shared<HttpConnection>(
       HttpConnection::Socket(std::move(socket)), context, std::move(peer));
   connections.insert(connection);
   open.fetch_add(1);
-  asio::co_spawn(
-      io,
-      [](std::shared_ptr<HttpConnection> of) -> asio::awaitable<void> {
-        co_await of->Run();
-      }(connection),
-      [this, connection](const std::exception_ptr& /*none*/) { Ended(connection); });
+  turned_away += refused ? 1 : 0;
+  asio::co_spawn(io, refused ? connection->TurnAway() : connection->Run(),
+                 [this, connection, refused](const std::exception_ptr& /*none*/) {
+                   turned_away -= refused ? 1 : 0;
+                   Ended(connection);
+                 });
 }
 
 void HttpServer::Impl::Ended(const std::shared_ptr<HttpConnection>& connection) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@ namespace folio {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -392,7 +394,7 @@ TEST_F(HttpServerTest, DrainingCutsWhatTakesTooLong) {
   EXPECT_TRUE(echo_.script->WaitFor([this] { return echo_.script->destroyed; }));
 }
 
-TEST_F(HttpServerTest, ConnectionsBeyondTheMostAreClosed) {
+TEST_F(HttpServerTest, ConnectionsBeyondTheMostAreToldSo) {
   Start({.max_connections = 2});
   Client first(server_->port());
   Client second(server_->port());
@@ -400,8 +402,25 @@ TEST_F(HttpServerTest, ConnectionsBeyondTheMostAreClosed) {
   second.Send(Get("/", ""));
   first.ReadTo("0:");
   second.ReadTo("0:");
-  EXPECT_EQ(Ask(Get("/")), "");
+  EXPECT_THAT(Ask(Get("/")), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Connection: close")));
   EXPECT_EQ(server_->counts().refused_connections, 1U);
+}
+
+TEST_F(HttpServerTest, OnlySoManyAreToldThatTheyAreTooMany) {
+  Start({.max_connections = 1});
+  Client first(server_->port());
+  first.Send(Get("/", ""));
+  first.ReadTo("0:");
+  std::vector<std::unique_ptr<Client>> others;  // none of which closes its side
+  for (int i = 0; i < 40; ++i) {
+    others.push_back(std::make_unique<Client>(server_->port()));
+    others.back()->Send(Get("/"));
+  }
+  std::int64_t told = 0;
+  for (const auto& other : others) told += other->ReadAll().starts_with("HTTP/1.1 503") ? 1 : 0;
+  EXPECT_GE(told, 32);
+  EXPECT_LT(told, 40);
+  EXPECT_EQ(server_->counts().refused_connections, 40U);
 }
 
 TEST_F(HttpServerTest, ASocketsFileGoesWithItsServerAndNoOtherTakesIt) {

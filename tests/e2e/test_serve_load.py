@@ -88,9 +88,9 @@ def test_a_server_that_is_ended_in_a_crowd_finishes_what_it_began(folio, tiny_mo
     running.stop()
 
 
-@pytest.mark.parametrize("limit, taken", [("-Sn 256", 300), ("-n 256", 192)], ids=["soft", "hard"])
+@pytest.mark.parametrize("limit, taken", [("-Sn 256", 300), ("-n 256", 160)], ids=["soft", "hard"])
 def test_a_server_takes_as_many_connections_as_it_may_have_files(folio, tiny_models, tmp_path, limit, taken):
-    """It raises the limit that is its own to raise; beyond, a connection is closed at once, and others go on."""
+    """It raises the limit that is its own to raise; beyond, a connection is told so or closed at once, and others go on."""
     launcher = tmp_path / "serve"
     launcher.write_text(f'#!/bin/sh\nulimit {limit}\nexec {folio.binary} "$@"\n')
     launcher.chmod(0o755)
@@ -100,7 +100,8 @@ def test_a_server_takes_as_many_connections_as_it_may_have_files(folio, tiny_mod
     with contextlib.ExitStack() as held:
         connections = [held.enter_context(running.connect()) for _ in range(300)]
         statuses = [answered(connection) for connection in connections]
-        assert statuses == [b"200"] * taken + [b""] * (len(connections) - taken)
+        assert statuses[:taken] == [b"200"] * taken
+        assert set(statuses[taken:]) <= {b"503", b""} and statuses[taken:].count(b"503") >= min(32, len(connections) - taken)
     running.wait_for_metric("folio_http_connections", 1)
     assert running.metrics()["folio_http_connections_refused_total"] == len(connections) - taken
     running.stop()
