@@ -13,7 +13,9 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "text/bridge.h"
 
@@ -56,6 +58,20 @@ constexpr std::array kConversations = {
         R"("parameters":{"type":"object","properties":{"city":{"type":"string"}},)"
         R"("required":["city"]}}}]})"},
 };
+constexpr std::string_view kToolCallTurn =
+    R"({"role":"user","content":"Weather?"},{"role":"assistant","content":"","tool_calls":[{"id":)"
+    R"("a1b2c3d4e","type":"function","function":{"name":"weather","arguments":{"city":"Bern"}}}]},)"
+    R"({"role":"tool","tool_call_id":"a1b2c3d4e","name":"weather","content":"sunny"},)"
+    R"({"role":"assistant","content":"It is sunny."})";
+constexpr int kLongTurns = 40;
+
+// As long as an agent's session: what a template does only then shows here. 160 messages.
+std::string LongConversation() {
+  std::string messages = R"([{"role":"system","content":"Be brief."})";
+  for (int i = 0; i < kLongTurns; ++i) messages.append(",").append(kToolCallTurn);
+  return messages + R"(,{"role":"user","content":"Thanks."}])";
+}
+
 constexpr std::string_view kPartsConversation =
     R"([{"role":"user","content":[{"type":"text","text":"folio-trial-part"}]}])";
 
@@ -75,7 +91,10 @@ std::string Try(std::string_view source, std::string_view bos, std::string_view 
   const BridgeTemplate compiled(folio_template_new(ToBridge(source), nullptr, 0, error.get()));
   if (compiled == nullptr) return static_cast<char>(kDoesNotCompile) + error.str();
   const FolioRenderLimits limits{kTemplateFuel, kMostOutput, kMostOutput};
-  for (const Conversation& conversation : kConversations) {
+  const std::string long_messages = LongConversation();
+  std::vector<Conversation> conversations(kConversations.begin(), kConversations.end());
+  conversations.push_back({long_messages, kConversations.back().extra});
+  for (const Conversation& conversation : conversations) {
     BridgeBuffer text;
     const FolioRenderInput input = MakeInput(conversation, bos, eos);
     const int status =
@@ -157,10 +176,12 @@ std::string HowItEnded(int status) {
     const int signal_number = WTERMSIG(status);
     if (signal_number == SIGPROF || signal_number == SIGXCPU || signal_number == SIGKILL) {
       return "took more than " + std::to_string(kCpuMicroseconds / 1000) +
-             " ms on a small conversation";
+             " ms on a conversation of 160 messages or fewer";
     }
-    if (signal_number == SIGABRT) return "used too much memory or stack on a small conversation";
-    return "crashed on a small conversation (" + std::string(strsignal(signal_number)) + ")";
+    if (signal_number == SIGABRT)
+      return "used too much memory or stack on a conversation of 160 messages or fewer";
+    return "crashed on a conversation of 160 messages or fewer (" +
+           std::string(strsignal(signal_number)) + ")";
   }
   return "ended without an answer";
 }

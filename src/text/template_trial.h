@@ -1,6 +1,6 @@
-// A new chat template is tried before it is trusted: rendered on small conversations in a forked
-// process with limits on CPU time, memory and output, since fuel doesn't bound everything a
-// template can do (a list added to itself in a loop grows without an instruction).
+// A new chat template is tried before it is trusted: rendered on conversations of up to 160
+// messages in a forked process with limits on CPU time, memory and output, since fuel doesn't bound
+// everything a template can do (a list added to itself in a loop grows without an instruction).
 #ifndef FOLIO_TEXT_TEMPLATE_TRIAL_H_
 #define FOLIO_TEXT_TEMPLATE_TRIAL_H_
 
