@@ -129,8 +129,8 @@ class Room:
         while True:
             metrics = self.server.metrics()
             asked = sum(re.match(r"/v1/\S+ \S+ .*(ok|cancelled|failed)", line) is not None for line in self.server.lines)
-            counted = sum(metrics.get(name, 0) for name in ENDED)  # a latency is there from the first request on
-            if asked == counted and not any(metrics.get(name, 0) for name in RUNNING):
+            counted = sum(metrics[name] for name in ENDED)
+            if asked == counted and not any(metrics[name] for name in RUNNING):
                 return
             assert time.monotonic() < deadline, f"{asked} requests in the log, {counted} counted"
             time.sleep(0.05)

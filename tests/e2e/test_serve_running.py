@@ -1,6 +1,7 @@
 """How a server runs: who may use it and how much, what happens when clients leave, when there is too much to do, when a reply
 takes long, and how it loads and ends."""
 import os
+import re
 import signal
 import threading
 import time
@@ -359,6 +360,9 @@ def port_of(pid):
 
 def test_metrics_count_what_ran(serve, smollm2):
     own = serve(smollm2).wait()
+    before = own.metrics()
+    for name in ("vllm:request_success_total", "vllm:time_to_first_token_seconds_count", "folio_requests_failed_total", "folio_requests_cancelled_total"):
+        assert before[name] == 0  # there before anything ran
     prompt, reply = len(prompt_tokens(own, ("user", USER["content"]))), len(encode(own, ANSWER)) + 1
     key = fresh_key()
     for _ in range(2):
@@ -368,3 +372,16 @@ def test_metrics_count_what_ran(serve, smollm2):
     assert now["vllm:prompt_tokens_total"] == 2 * prompt and now["vllm:generation_tokens_total"] == 2 * reply
     assert now["vllm:prefix_cache_queries_total"] == 2 * prompt and now["vllm:prefix_cache_hits_total"] == prompt // 16 * 16
     assert now["folio_requests_failed_total"] == now["folio_requests_cancelled_total"] == now["vllm:num_requests_running"] == 0
+
+
+def test_metrics_tell_how_a_router_spreads_tokens(serve, tiny_models):
+    own = serve(tiny_models("qwen3moe")).wait()
+    own.openai().completions.create(model="x", prompt="one two three four five", max_tokens=8, extra_body={"ignore_eos": True})
+    lines = [line for line in own.get("/metrics").body.decode().splitlines() if line.startswith("folio_moe_")]
+    layers = {re.search(r'layer="(\d+)"', line)[1] for line in lines}
+    values = {name: [float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name + "{")]
+              for name in ("folio_moe_routed_tokens_total", "folio_moe_balance_loss", "folio_moe_load_entropy", "folio_moe_busiest_share")}
+    assert len(layers) >= 2 and all(len(of) == len(layers) for of in values.values())
+    assert all(tokens == own.metrics()["folio_computed_tokens_total"] for tokens in values["folio_moe_routed_tokens_total"])
+    assert all(0 < entropy <= 1 for entropy in values["folio_moe_load_entropy"]) and all(0 < share <= 1 for share in values["folio_moe_busiest_share"])
+    assert all(loss > 0 for loss in values["folio_moe_balance_loss"])
