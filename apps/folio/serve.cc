@@ -39,6 +39,7 @@ struct ServeArgs {
   std::string unix_socket;
   std::string api_keys;
   std::string cors;
+  std::string hygiene = "default";
   std::int64_t max_queue = 1024;
   std::int64_t drain_seconds = 30;
   std::int64_t max_reply_tokens = 0;
@@ -46,7 +47,6 @@ struct ServeArgs {
   bool shared_cache = false;
   bool strict_models = false;
   bool no_splice = false;
-  bool no_hygiene = false;
   bool drop_media = false;
   bool quiet = false;
   bool print_config = false;
@@ -147,6 +147,8 @@ Status Serve(const ServeArgs& args) {
   if (const Status safe = CheckSafety(args); !safe) return safe;
   auto keys = KeysOf(args);
   if (!keys) return std::unexpected(keys.error());
+  const auto hygiene = ParseHygiene(args.hygiene);
+  if (!hygiene) return std::unexpected(hygiene.error());
   std::signal(SIGPIPE, SIG_IGN);
   Signals signals;
   RequestLog log(args.quiet);
@@ -165,7 +167,7 @@ Status Serve(const ServeArgs& args) {
                 {.store_bytes = memory.bytes / 4,
                  .cors_origin = args.cors,
                  .splices = !args.no_splice,
-                 .tidies = !args.no_hygiene,
+                 .hygiene = *hygiene,
                  .max_reply_tokens = args.max_reply_tokens,
                  .drop_media = args.drop_media,
                  .observer =
@@ -232,8 +234,13 @@ void AddServe(const Command& folio) {
                   "how long replies may go on after SIGTERM (default: 30)");
   server.AddFlag("--no-splice", args->no_splice,
                  "render replies that come back anew, instead of taking the tokens that they were");
-  server.AddFlag("--no-hygiene", args->no_hygiene,
-                 "leave what clients put in front of prompts, and the order of tools, as they are");
+  server
+      .AddText("--hygiene", args->hygiene,
+               "what is mended that keeps prompts from being found again, between commas: "
+               "client-headers, tool-order, schema-order (these three are the default), "
+               "session-tools (a request that drops its conversation's tools is shown them); or "
+               "none")
+      .Takes("KINDS");
   server.AddFlag("--drop-media", args->drop_media,
                  "replace images and files by a note to the model, instead of refusing them");
   server.AddFlag("--quiet", args->quiet, "log failures only");

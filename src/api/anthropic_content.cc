@@ -8,7 +8,6 @@ namespace folio {
 namespace {
 
 constexpr std::string_view kTextTypes = "text";
-constexpr std::size_t kMostLeftOut = 32;  // that are told
 
 bool IsMedia(std::string_view type) {
   return type == "image" || type == "document" || type == "container_upload";
@@ -55,8 +54,8 @@ std::string JoinBlocks(Fields& fields, std::string_view name, ReadBlock&& read) 
 }  // namespace
 
 void AnthropicReading::LeaveOut(const Fields& block, std::string_view type, std::string_view why) {
-  if (left_out.size() == kMostLeftOut) return;
-  left_out.push_back(block.PathOf("") + " " + std::string(type) + ": " + std::string(why));
+  AddNote(left_out,
+          block.PathOf("") + ": '" + std::string(type) + "' left out: " + std::string(why));
 }
 
 std::string BlockText(Fields& block, std::string_view type, std::int64_t message,

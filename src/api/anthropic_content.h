@@ -16,7 +16,7 @@ namespace folio {
 struct AnthropicReading {
   bool drop_media = false;  // images and documents become a note instead of a refusal
   AnthropicMarks marks;
-  std::vector<std::string> left_out;  // "PATH TYPE: why", for a line in the log; the first ones
+  std::vector<std::string> left_out;  // ApiRequest::notes
 
   void LeaveOut(const Fields& block, std::string_view type, std::string_view why);
 };

@@ -143,8 +143,8 @@ TEST(AnthropicMessagesTest, MediaIsANoteWhereItIsDropped) {
   EXPECT_EQ(MessagesOf(request),
             R"([{"role":"user","content":"[image left out: only text is read here] what?"}])");
   ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->left_out,
-            std::vector<std::string>{"messages[0].content[0] image: only text is read"});
+  EXPECT_EQ(request->api.notes, std::vector<std::string>{
+                                    "messages[0].content[0]: 'image' left out: only text is read"});
   EXPECT_EQ(request->api.marks, std::vector<CacheMark>{{.message = 0}});
 }
 
@@ -154,10 +154,11 @@ TEST(AnthropicMessagesTest, BlocksOfAServersToolsAreLeftOut) {
       {"type":"text","text":"found"}])");
   EXPECT_EQ(MessagesOf(request), R"([{"role":"assistant","content":"found"}])");
   ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->left_out,
-            (std::vector<std::string>{
-                "messages[0].content[0] server_tool_use: of a server's own tools",
-                "messages[0].content[1] web_search_tool_result: of a server's own tools"}));
+  EXPECT_EQ(
+      request->api.notes,
+      (std::vector<std::string>{
+          "messages[0].content[0]: 'server_tool_use' left out: of a server's own tools",
+          "messages[0].content[1]: 'web_search_tool_result' left out: of a server's own tools"}));
 }
 
 TEST(AnthropicMessagesTest, ALogLineOfWhatIsLeftOutIsShort) {
@@ -165,7 +166,7 @@ TEST(AnthropicMessagesTest, ALogLineOfWhatIsLeftOutIsShort) {
   for (int i = 1; i < 1000; ++i) blocks += R"(,{"type":"x_tool_use"})";
   const auto request = AssistantContent("[" + blocks + "]");
   ASSERT_TRUE(request.has_value()) << RefusalOf(request);
-  EXPECT_EQ(request->left_out.size(), 32U);
+  EXPECT_EQ(request->api.notes.size(), 32U);
 }
 
 TEST(AnthropicMessagesTest, WhatIsWrongIsNamedByItsPath) {

@@ -161,7 +161,7 @@ AnthropicRequest Read(Fields& body, const AnthropicOptions& options) {
   ReadReply(body, request);
   ReadMetadata(body, request);
   ReadDiagnostics(body, request);
-  request.left_out = std::move(reading.left_out);
+  request.api.notes = std::move(reading.left_out);
   return request;
 }
 

@@ -44,8 +44,6 @@ struct AnthropicRequest {
   std::string previous_message_id;
   std::optional<std::int64_t> thinking_budget;  // tokens
   std::string user_id;                          // metadata's
-  // Of the request, that can't be used here: "tools[2] web_search_20250305: ...".
-  std::vector<std::string> left_out;
 };
 
 std::expected<AnthropicRequest, ApiError> ParseMessages(const Json& body,

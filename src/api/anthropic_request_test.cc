@@ -29,7 +29,7 @@ TEST(ParseMessagesTest, DefaultsAreTheApis) {
   EXPECT_EQ(request->reply.max_tokens, 9);
   EXPECT_FALSE(request->reply.omit_thinking);
   EXPECT_FALSE(request->wants_diagnostics);
-  EXPECT_TRUE(request->left_out.empty());
+  EXPECT_TRUE(request->api.notes.empty());
   EXPECT_TRUE(request->api.prompts.empty());
 }
 

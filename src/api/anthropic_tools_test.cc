@@ -27,9 +27,9 @@ TEST(AnthropicToolsTest, AClientsOwnAreShownInTheirOrder) {
             R"({"tools":[{"type":"function","function":{"name":"f","description":"d",)"
             R"("parameters":{"type":"object","properties":{"z":{},"a":{}}}}},)"
             R"({"type":"function","function":{"name":"g","parameters":{}}}]})");
-  EXPECT_EQ(request->left_out,
-            (std::vector<std::string>{"tools[1] web_search_20250305: isn't known here",
-                                      "tools[2] bash_20250124: isn't known here"}));
+  EXPECT_EQ(request->api.notes,
+            (std::vector<std::string>{"tools[1]: 'web_search_20250305' left out: isn't known here",
+                                      "tools[2]: 'bash_20250124' left out: isn't known here"}));
 }
 
 TEST(AnthropicToolsTest, ChoicesAreRead) {

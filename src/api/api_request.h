@@ -42,6 +42,9 @@ struct ApiRequest {
   Json variables;
   std::vector<Tool> tools;  // that the model sees, in the caller's order
   ToolChoice tool_choice;
+  // The model sees the tools although the choice is none of them, so that the prompt begins like
+  // its conversation's others.
+  bool shows_uncalled_tools = false;
   bool parallel_tool_calls = true;
   ReplyFormat format;
   std::vector<CacheMark> marks;  // at most four count, the last ones
@@ -55,7 +58,12 @@ struct ApiRequest {
   bool stream_usage = false;          // OpenAI's stream_options.include_usage
   std::optional<std::uint64_t> seed;  // nothing: the caller of the engine chooses one
   Request request;                    // prompt, parts, seed and retained_tokens are left open
+  // On what of it was left out or changed, for the log and for explanations: "tools[8]: ...".
+  std::vector<std::string> notes;
 };
+
+// Keeps the first notes only, so that no body can fill a log.
+void AddNote(std::vector<std::string>& notes, std::string note);
 
 // What the chat template gets beside the messages: the variables, and the tools unless the choice
 // is none of them. An object.

@@ -64,7 +64,7 @@ Result<ApiRequest> ParseChatCompletion(const Json& body, const ChatOptions& opti
   Fields fields(body, "", refusal);
   request.messages = ReadMessages(fields, options.drop_media);
   if (const Json* given = fields.Object("chat_template_kwargs")) request.variables = *given;
-  request.tools = ReadTools(fields);
+  request.tools = ReadTools(fields, request.notes);
   request.tool_choice = ReadToolChoice(fields, request.tools);
   request.parallel_tool_calls = fields.Flag("parallel_tool_calls").value_or(true);
   ReadFormat(fields, request.format);

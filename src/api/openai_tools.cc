@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/api_request.h"
+
 namespace folio {
 namespace {
 
@@ -59,12 +61,13 @@ Tool ReadCustomTool(Fields& tool) {
 
 // Nothing for kinds that only OpenAI's own servers run: a client that offers them gets on without.
 std::optional<Tool> ReadTool(const Json& item, const std::string& path,
-                             std::optional<Error>& refusal) {
+                             std::vector<std::string>& notes, std::optional<Error>& refusal) {
   Fields fields(item, path, refusal);
   const auto type = fields.Text("type");
   if (!type) fields.Refuse("type", "is missing");
   if (type == "function") return ReadFunctionTool(fields);
   if (type == "custom") return ReadCustomTool(fields);
+  AddNote(notes, path + ": '" + type.value_or("") + "' can't run here: left out");
   return std::nullopt;
 }
 
@@ -107,11 +110,11 @@ ToolChoice AllowedTools(const Json& json, Fields& choice, std::span<const Tool> 
 
 }  // namespace
 
-std::vector<Tool> ReadTools(Fields& fields) {
+std::vector<Tool> ReadTools(Fields& fields, std::vector<std::string>& notes) {
   std::vector<Tool> tools;
   const Json* list = fields.List("tools");
   for (std::size_t i = 0; list != nullptr && i < list->size() && !fields.refused(); ++i) {
-    auto tool = ReadTool((*list)[i], ItemPath("tools", i), fields.refusal());
+    auto tool = ReadTool((*list)[i], ItemPath("tools", i), notes, fields.refusal());
     if (tool) tools.push_back(*std::move(tool));
   }
   return tools;

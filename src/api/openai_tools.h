@@ -10,8 +10,8 @@
 
 namespace folio {
 
-// Functions and custom tools of `fields`' "tools", in their order.
-std::vector<Tool> ReadTools(Fields& fields);
+// Functions and custom tools of `fields`' "tools", in their order; others are noted.
+std::vector<Tool> ReadTools(Fields& fields, std::vector<std::string>& notes);
 // "tool_choice"; `tools`: those it may name.
 ToolChoice ReadToolChoice(Fields& fields, std::span<const Tool> tools);
 

@@ -1,7 +1,9 @@
 #include "api/prefix_hygiene.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <ranges>
 #include <utility>
 
 #include "api/schema_order.h"
@@ -84,7 +86,43 @@ bool OrderSchemas(std::vector<Tool>& tools) {
   return changed;
 }
 
+struct Kind {
+  std::string_view name;
+  bool PrefixHygiene::* flag;
+};
+constexpr std::array<Kind, 4> kKinds = {{
+    {.name = "client-headers", .flag = &PrefixHygiene::drop_client_headers},
+    {.name = "tool-order", .flag = &PrefixHygiene::sort_tools},
+    {.name = "schema-order", .flag = &PrefixHygiene::order_schemas},
+    {.name = "session-tools", .flag = &PrefixHygiene::keep_session_tools},
+}};
+
+constexpr PrefixHygiene kNoHygiene{
+    .drop_client_headers = false, .sort_tools = false, .order_schemas = false};
+
+bool TurnOn(std::string_view word, PrefixHygiene& hygiene) {
+  for (const auto& [name, flag] : kKinds) {
+    const bool by_default = word == "default" && PrefixHygiene{}.*flag;
+    if (by_default || word == name) hygiene.*flag = true;
+  }
+  return word == "default" || std::ranges::find(kKinds, word, &Kind::name) != kKinds.end();
+}
+
 }  // namespace
+
+Result<PrefixHygiene> ParseHygiene(std::string_view kinds) {
+  PrefixHygiene hygiene = kNoHygiene;
+  if (kinds == "none") return hygiene;
+  for (const auto part : std::views::split(kinds, ',')) {
+    const std::string_view word(part);
+    if (TurnOn(word, hygiene)) continue;
+    return UsageError("hygiene", "",
+                      "'" + std::string(word) +
+                          "' is none of client-headers, tool-order, schema-order, "
+                          "session-tools, default, and none alone");
+  }
+  return hygiene;
+}
 
 bool StartsWithClientHeader(std::string_view text) { return text.starts_with(kHeader); }
 

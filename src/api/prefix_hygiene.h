@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/api_request.h"
+#include "base/error.h"
 
 namespace folio {
 
@@ -18,7 +19,14 @@ struct PrefixHygiene {
   bool drop_client_headers = true;
   bool sort_tools = true;     // by name
   bool order_schemas = true;  // members of tools' schemas (schema_order.h)
+  // A request that drops its conversation's tools, or forbids them, is shown them all the same
+  // (server/session_tools.h): off unless asked for.
+  bool keep_session_tools = false;
 };
+
+// "client-headers", "tool-order", "schema-order", "session-tools", between commas; "default" is
+// those on by default, "none" none. An error names the word that is none of these.
+Result<PrefixHygiene> ParseHygiene(std::string_view kinds);
 
 // What was done, in short words ("tools sorted by name"); empty if there was nothing to do.
 std::vector<std::string> TidyPrefix(ApiRequest& request, const PrefixHygiene& hygiene = {});

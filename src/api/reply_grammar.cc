@@ -291,6 +291,8 @@ Error BlameRequest(const ApiRequest& request, Error error) {
                         request.tool_choice.kind != Choice::kNamed
                     ? "response_format"
                     : "tools";
+  constexpr std::string_view kSchema = "schema ";  // as many of the messages begin
+  if (error.why.starts_with(kSchema)) error.why.erase(0, kSchema.size());
   error.why = (format ? "the schema " : "a tool's schema ") + error.why;
   return error;
 }

@@ -63,7 +63,7 @@ std::vector<CacheMark> ResponsesItems::TakeMarks() {
 
 std::string ResponsesItems::MediaText(Fields& part, const std::string& type) {
   if (options_.drop_media && IsMedia(type)) {
-    tools_->notes().push_back(part.PathOf("") + ": '" + type + "' replaced by a note");
+    AddNote(tools_->notes(), part.PathOf("") + ": '" + type + "' replaced by a note");
     const bool image = type.find("image") != std::string::npos;
     return image ? "[image left out: only text is read here]"
                  : "[file left out: only text is read here]";
@@ -146,7 +146,7 @@ void ResponsesItems::AddReasoning(Fields& item) {
 }
 
 void ResponsesItems::LeaveOut(Fields& item, const std::string& type) {
-  tools_->notes().push_back(item.PathOf("") + ": '" + type + "' left out");
+  AddNote(tools_->notes(), item.PathOf("") + ": '" + type + "' left out");
   if (auto call_id = item.Text("call_id")) left_out_calls_.push_back(*std::move(call_id));
 }
 

@@ -214,7 +214,7 @@ Result<ResponsesRequest> ParseResponses(const Json& body, const ResponsesOptions
   if (refusal) return std::unexpected(*refusal);
   request.api.marks = items.TakeMarks();
   request.api.tools = std::move(tools.tools());
-  request.notes = std::move(tools.notes());
+  request.api.notes = std::move(tools.notes());
   request.echo = EchoOf(fields, request);
   return request;
 }

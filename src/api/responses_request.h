@@ -42,7 +42,6 @@ struct ResponsesRequest {
   std::string previous_response_id;  // or empty
   // The response that the cache diagnostics shall compare with, or empty: not asked.
   std::string comparison_response_id;
-  std::vector<std::string> notes;  // on what was left out, for a log: "tools[8]: ..."
 };
 
 // Also for POST /v1/responses/input_tokens, whose body has the same fields.

@@ -129,7 +129,7 @@ TEST(ParseResponsesTest, WhatCannotRunHereIsLeftOutWithANote) {
   EXPECT_EQ(DumpJson(request->api.messages), R"([{"role":"user","content":"go"}])");
   ASSERT_EQ(request->api.tools.size(), 1U);
   EXPECT_EQ(
-      request->notes,
+      request->api.notes,
       (std::vector<std::string>{
           "tools[0]: 'web_search' can't run here: left out",
           "tools[2]: 'local_shell' can't run here: left out",
@@ -168,7 +168,7 @@ TEST(ParseResponsesTest, ToolsAreFunctionsCustomOnesAndNamespaces) {
   EXPECT_TRUE(tools[3].grammar_is_regex);
   EXPECT_EQ(tools[4].grammar, "");
   EXPECT_EQ(tools[5].grammar, "");
-  EXPECT_EQ(request->notes.size(), 1U);
+  EXPECT_EQ(request->api.notes.size(), 1U);
   EXPECT_TRUE(Parse(R"("input":"x","tools":[{"type":"function","name":"f","strict":true}])")
                   ->api.tools[0]
                   .strict);
@@ -183,7 +183,7 @@ TEST(ParseResponsesTest, AdditionalToolsComeWithTheItems) {
   ASSERT_TRUE(request.has_value()) << Refusal(request);
   ASSERT_EQ(request->api.tools.size(), 1U);
   EXPECT_EQ(request->api.tool_choice.name, "n__f");
-  EXPECT_EQ(request->notes[0], "input[0].tools[1]: 'web_search' can't run here: left out");
+  EXPECT_EQ(request->api.notes[0], "input[0].tools[1]: 'web_search' can't run here: left out");
   EXPECT_EQ(request->api.messages.size(), 1U);
 }
 
@@ -231,7 +231,8 @@ TEST(ParseResponsesTest, AToolThatCannotBeForcedIsTheModelsChoice) {
   const auto request = Choice(R"({"type":"web_search"})");
   ASSERT_TRUE(request.has_value()) << Refusal(request);
   EXPECT_EQ(request->api.tool_choice.kind, ToolChoice::Kind::kAuto);
-  EXPECT_EQ(request->notes.back(), "tool_choice: 'web_search' can't run here: the model chooses");
+  EXPECT_EQ(request->api.notes.back(),
+            "tool_choice: 'web_search' can't run here: the model chooses");
   const auto left_out =
       Parse(R"("input":"x","tools":[{"type":"web_search"}],"tool_choice":"required")");
   ASSERT_TRUE(left_out.has_value()) << Refusal(left_out);
@@ -254,7 +255,7 @@ TEST(ParseResponsesTest, MediaIsRefusedOrReplacedByANote) {
             R"([{"role":"user","content":"see [image left out: only text is read here]"},)"
             R"({"role":"tool","content":"[file left out: only text is read here]",)"
             R"("tool_call_id":"c"}])");
-  EXPECT_EQ(dropped->notes,
+  EXPECT_EQ(dropped->api.notes,
             (std::vector<std::string>{"input[0].content[1]: 'input_image' replaced by a note",
                                       "input[1].output[0]: 'input_file' replaced by a note"}));
 }

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "api/api_request.h"
+
 namespace folio {
 namespace {
 
@@ -16,7 +18,7 @@ std::string RequiredName(Fields& fields) {
 }  // namespace
 
 void ResponsesTools::LeaveOut(const std::string& path, const std::string& type) {
-  notes_.push_back(path + ": '" + type + "' can't run here: left out");
+  AddNote(notes_, path + ": '" + type + "' can't run here: left out");
   some_left_out_ = true;
 }
 
@@ -27,8 +29,8 @@ void ResponsesTools::ReadGrammar(Fields& fields, Tool& tool) {
   if (inner.Text("type").value_or("text") != "grammar") return;
   const std::string syntax = inner.Text("syntax").value_or("lark");
   if (syntax != "lark" && syntax != "regex") {
-    notes_.push_back(inner.PathOf("syntax") + ": is '" + syntax +
-                     "', neither lark nor regex: any text is taken");
+    AddNote(notes_, inner.PathOf("syntax") + ": is '" + syntax +
+                        "', neither lark nor regex: any text is taken");
     return;
   }
   tool.grammar = inner.Text("definition").value_or("");
@@ -117,7 +119,7 @@ ToolChoice ResponsesTools::ReadObject(Fields& fields, const Json& choice) {
   if (type == "function" || type == "custom") {
     return {.kind = ToolChoice::Kind::kNamed, .name = NameOf(inner)};
   }
-  notes_.push_back("tool_choice: '" + type + "' can't run here: the model chooses");
+  AddNote(notes_, "tool_choice: '" + type + "' can't run here: the model chooses");
   return {};
 }
 
@@ -126,8 +128,7 @@ ToolChoice ResponsesTools::ReadWord(Fields& fields, const std::string& word) {
   if (word == "required") {
     if (!tools_.empty()) return {.kind = ToolChoice::Kind::kRequired};
     if (!some_left_out_) fields.Refuse("tool_choice", "is required, of no tools");
-    notes_.emplace_back(
-        "tool_choice: is required, of tools that can't run here: the model replies");
+    AddNote(notes_, "tool_choice: is required, of tools that can't run here: the model replies");
   } else if (word != "auto") {
     fields.Refuse("tool_choice", "is '" + word + "': none of auto, none, required");
   }

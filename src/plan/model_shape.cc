@@ -80,8 +80,7 @@ Result<WeightShape> EstimateWeights(const ModelShape& shape, const std::string& 
   }
   if (!shape.parameters) {
     if (!shape.published_parameters)
-      return InputError(shape.source, "parameters",
-                        "can't be counted from what is known: give --weights-bytes");
+      return InputError(shape.source, "parameters", "can't be counted from what is known");
     const std::uint64_t all = BytesOf(*shape.published_parameters, *bits);
     return WeightShape{.all = all, .estimated = true};
   }
@@ -91,10 +90,8 @@ Result<WeightShape> EstimateWeights(const ModelShape& shape, const std::string& 
   weights.experts =
       BytesOf(parameters.expert * static_cast<std::uint64_t>(parameters.experts), *expert_bits);
   weights.always = BytesOf(parameters.layers + output, *bits);
-  weights.all =
-      BytesOf(parameters.layers + parameters.embedding + parameters.output + parameters.tables,
-              *bits) +
-      weights.experts;
+  weights.all = BytesOf(parameters.layers + parameters.embedding + parameters.output, *bits) +
+                weights.experts;
   return weights;
 }
 

@@ -22,6 +22,13 @@ std::string RetryAfter(const ApiError& error) {
   return std::to_string(std::llround(std::ceil(seconds)));
 }
 
+void Tidy(ApiContext& context, const Caller& caller, ApiRequest& request) {
+  for (std::string& done : TidyPrefix(request, context.hygiene)) {
+    AddNote(request.notes, std::move(done));
+  }
+  if (context.hygiene.keep_session_tools) context.memory.tools.Apply(caller.salt, request);
+}
+
 }  // namespace
 
 HttpFields IdFields(Dialect dialect, const std::string& id) {
@@ -71,7 +78,7 @@ std::expected<std::int64_t, ApiError> CountPromptTokens(ApiContext& context, con
                                                         ApiRequest request) {
   const auto model = context.models->Find(request.model);
   if (!model) return std::unexpected(model.error());
-  if (context.hygiene) TidyPrefix(request, *context.hygiene);
+  Tidy(context, caller, request);
   return PromptTokens(**model, request, EditOf(**model, caller.salt, request, context.memory));
 }
 
@@ -82,9 +89,12 @@ HttpReply Answer(ApiContext& context, ApiCall& call, ApiRequest request,
   };
   auto model = context.models->Find(request.model);
   if (!model) return refuse(model.error());
-  auto place = context.callers->TakePlace(call.caller);
-  if (!place) return refuse(place.error());
-  if (context.hygiene) TidyPrefix(request, *context.hygiene);
+  if (call.place == nullptr) {
+    auto place = context.callers->TakePlace(call.caller);
+    if (!place) return refuse(place.error());
+    call.place = *std::move(place);
+  }
+  Tidy(context, call.caller, request);
   if (request.request.max_tokens < 0 && context.max_reply_tokens > 0) {
     request.request.max_tokens = context.max_reply_tokens;
   }
@@ -104,7 +114,7 @@ HttpReply Answer(ApiContext& context, ApiCall& call, ApiRequest request,
                              const ApiError& error) { return ErrorReply(dialect, id, error); },
        .observer = context.observer,
        .keep = std::move(options.keep),
-       .place = *std::move(place),
+       .place = std::move(call.place),
        .question = std::move(options.question)},
       context.memory);
   if (!reply) return refuse(reply.error());

@@ -39,7 +39,7 @@ struct ApiContext {
   ResponseStore responses;
   std::int64_t max_reply_tokens = 0;  // where a request names no limit; 0: what the context leaves
   bool drop_media = false;  // images and files become a note to the model, instead of an error
-  std::optional<PrefixHygiene> hygiene = PrefixHygiene{};  // nothing: prompts are left as they are
+  PrefixHygiene hygiene;
 };
 
 struct ApiCall {
@@ -47,6 +47,7 @@ struct ApiCall {
   Caller caller;
   std::string id;  // letters and digits, unlike any other call's
   Dialect dialect = Dialect::kOpenAi;
+  std::shared_ptr<void> place;  // among the caller's requests, if it was taken already
 };
 
 using Endpoint = std::function<HttpReply(ApiContext& context, ApiCall& call)>;

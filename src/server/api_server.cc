@@ -138,7 +138,7 @@ ApiServer::ApiServer(ModelHost& models, Callers& callers, ServerMetrics& metrics
   context_.memory.splices = options_.splices;
   context_.drop_media = options_.drop_media;
   context_.max_reply_tokens = options_.max_reply_tokens;
-  if (!options_.tidies) context_.hygiene = std::nullopt;
+  context_.hygiene = options_.hygiene;
   if (options_.cors_origin.empty()) return;
   context_.fields = {{"Access-Control-Allow-Origin", options_.cors_origin},
                      {"Access-Control-Expose-Headers", "x-request-id, request-id, x-folio-cache"}};
@@ -203,25 +203,33 @@ bool ApiServer::MustWait(const ApiCall& call) const {
   return context_.models->MustWait(ModelAsked(call));
 }
 
+// One that waits counts among its caller's.
 HttpReply ApiServer::Defer(const ApiRoute& route, ApiCall call) {
+  auto place = context_.callers->TakePlace(call.caller);
+  if (!place) return WithCors(ErrorReply(call, place.error()));
+  call.place = *std::move(place);
   const auto kept = std::make_shared<ApiCall>(std::move(call));
+  const std::weak_ptr<ApiCall> wanted = kept;  // its place is free as soon as the client has left
   return std::make_unique<DeferredReply>(
       *context_.models,
       DeferredReply::Parts{
           .model = ModelAsked(*kept),
           .stream = StreamAsked(*kept),
           .fields = WithCors({.head = {.fields = IdFields(kept->dialect, kept->id)}}).head.fields,
-          .answer =
-              [this, &route, kept] {
-                HttpReply reply = route.endpoint(context_, *kept);
-                if (auto* whole = std::get_if<HttpResponse>(&reply)) {
-                  return HttpReply(WithCors(std::move(*whole)));
-                }
-                return reply;
+          .answer = [this, &route, wanted] { return AnswerDeferred(route, wanted.lock()); },
+          .refuse =
+              [this, wanted](const ApiError& error) {
+                const auto of = wanted.lock();
+                return of == nullptr ? HttpResponse{} : WithCors(ErrorReply(*of, error));
               },
-          .refuse = [this,
-                     kept](const ApiError& error) { return WithCors(ErrorReply(*kept, error)); },
           .as_event = [kept](const HttpResponse& refusal) { return ErrorEvent(*kept, refusal); }});
+}
+
+HttpReply ApiServer::AnswerDeferred(const ApiRoute& route, const std::shared_ptr<ApiCall>& call) {
+  if (call == nullptr) return HttpResponse{};  // nobody is there to read it
+  HttpReply reply = route.endpoint(context_, *call);
+  if (auto* whole = std::get_if<HttpResponse>(&reply)) return WithCors(std::move(*whole));
+  return reply;
 }
 
 HttpResponse ApiServer::Failure(const HttpRequest& head, int status, std::string_view why) {

@@ -25,7 +25,7 @@ struct ApiServerOptions {
   std::size_t store_bytes = std::size_t{96} << 20;  // of all that is kept of requests and replies
   std::string cors_origin;  // that browsers may call from: "*", an origin; empty: none
   bool splices = true;      // replies that come back take their own tokens' place
-  bool tidies = true;       // what clients put in front of prompts and change is tidied
+  PrefixHygiene hygiene;
   // Of replies whose request names no limit; 0: what the context leaves.
   std::int64_t max_reply_tokens = 0;
   bool drop_media = false;  // images and files become a note to the model, instead of an error
@@ -51,6 +51,7 @@ class ApiServer final : public HttpHandler {
   // Whether its model has yet to be loaded.
   bool MustWait(const ApiCall& call) const;
   HttpReply Defer(const ApiRoute& route, ApiCall call);
+  HttpReply AnswerDeferred(const ApiRoute& route, const std::shared_ptr<ApiCall>& call);
   HttpResponse AnswerAtOnce(const ApiRoute& route, const HttpRequest& head, Dialect dialect);
 
   ApiContext context_;

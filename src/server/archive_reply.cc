@@ -31,6 +31,7 @@ ArchivedPrompt ArchivedOf(const ReplyJob& job, const RenderedRequest& rendered) 
           .parts = prompt.parts,
           .tools_digest = DigestOf(ToolsForTemplate(job.request.tools)),
           .system_digest = DigestOf(SystemOf(job.request.messages)),
+          .notes = job.request.notes,
           .spliced = rendered.spliced};
 }
 

@@ -71,7 +71,7 @@ std::expected<std::shared_ptr<void>, ApiError> Callers::TakePlace(const Caller& 
                                                " requests running, the most that it may"});
   }
   ++running;
-  return std::shared_ptr<void>(nullptr, [this, name = caller.name](void*) {
+  return std::shared_ptr<void>(this, [this, name = caller.name](void*) {
     const std::lock_guard again(mutex_);
     --running_[name];
   });

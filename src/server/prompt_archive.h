@@ -29,7 +29,8 @@ struct ArchivedPrompt {
   // has them in the system message's text.
   std::string tools_digest;
   std::string system_digest;
-  std::size_t spliced = 0;  // earlier replies whose own tokens stand in it
+  std::vector<std::string> notes;  // ApiRequest::notes
+  std::size_t spliced = 0;         // earlier replies whose own tokens stand in it
 };
 
 // Thread safe. Holds at most so many bytes; the oldest prompts go first.

@@ -18,17 +18,20 @@
 #include "server/reply_stream.h"
 #include "server/served_model.h"
 #include "server/session_table.h"
+#include "server/session_tools.h"
 
 namespace folio {
 
 // What is remembered of conversations, within bounds.
 struct ConversationMemory {
-  // `bytes`: of prompts and replies together.
-  explicit ConversationMemory(std::size_t bytes) : archive(bytes / 3 * 2), splicer(bytes / 3) {}
+  // `bytes`: of prompts, replies and tools together.
+  explicit ConversationMemory(std::size_t bytes)
+      : archive(bytes / 8 * 5), splicer(bytes / 4), tools(bytes / 8) {}
 
   SessionTable sessions;
   PromptArchive archive;
   ReplySplicer splicer;
+  SessionTools tools;
   bool splices = true;
 };
 

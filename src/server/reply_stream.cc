@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "api/openai_logprobs.h"
@@ -82,8 +83,11 @@ ReplyStream::ReplyStream(Parts parts)
       parts_.streams.size() * static_cast<std::size_t>(parts_.request.request.choices);
   choices_.resize(choices);
   if (!parts_.request.prompts.empty()) return;
+  const bool may_call = parts_.request.tool_choice.kind != ToolChoice::Kind::kNone;
+  const std::span<const Tool> callable =
+      may_call ? std::span<const Tool>(parts_.request.tools) : std::span<const Tool>();
   for (Choice& choice : choices_) {
-    choice.parser = MakeReplyParser(parts_.syntax, parts_.request.tools, parts_.parsing);
+    choice.parser = MakeReplyParser(parts_.syntax, callable, parts_.parsing);
   }
 }
 

@@ -43,6 +43,7 @@ struct ReplyRecord {
   MissReport cache;
   Timings timings;
   std::vector<FinishReason> finish_reasons;
+  std::vector<std::string> notes;  // ApiRequest::notes
 };
 using ReplyObserver = std::function<void(const ReplyRecord& record)>;
 

@@ -16,6 +16,12 @@ std::string CacheWords(const MissReport& cache) {
   return words;
 }
 
+std::string NoteWords(const std::vector<std::string>& notes) {
+  std::string words;
+  for (const std::string& note : notes) words += "; " + note;
+  return words;
+}
+
 std::string Escaped(const std::string& text) {
   std::string out;
   for (const char c : text) out += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
@@ -30,15 +36,17 @@ std::string LogLine(const ReplyRecord& record) {
   const ReplyTotals& totals = record.totals;
   if (record.cancelled) {
     return Escaped(fmt::format(
-        "{} cancelled: the client went away: prompt {} ({} cached), {} generated, {:.2f} s", head,
-        totals.prompt_tokens, totals.cached_tokens, totals.generated_tokens, record.seconds));
+        "{} cancelled: the client went away: prompt {} ({} cached), {} generated, {:.2f} s{}", head,
+        totals.prompt_tokens, totals.cached_tokens, totals.generated_tokens, record.seconds,
+        NoteWords(record.notes)));
   }
-  if (record.failed) return Escaped(head + " failed: " + record.error);
+  if (record.failed) return Escaped(head + " failed: " + record.error + NoteWords(record.notes));
   const Timings& timings = record.timings;
   const double first = timings.queued_seconds + timings.prefill_seconds;
-  return Escaped(fmt::format("{} ok: prompt {} ({}), {} generated, first after {:.2f} s, {:.2f} s",
-                             head, totals.prompt_tokens, CacheWords(record.cache),
-                             totals.generated_tokens, first, first + timings.decode_seconds));
+  return Escaped(
+      fmt::format("{} ok: prompt {} ({}), {} generated, first after {:.2f} s, {:.2f} s{}", head,
+                  totals.prompt_tokens, CacheWords(record.cache), totals.generated_tokens, first,
+                  first + timings.decode_seconds, NoteWords(record.notes)));
 }
 
 struct RequestLog::Impl {

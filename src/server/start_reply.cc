@@ -1,6 +1,8 @@
 #include "server/start_reply.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "server/archive_reply.h"
 #include "server/rendered_request.h"
@@ -74,6 +76,7 @@ std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
   start.model = job.model->id();
   start.created = SecondsSince1970();
   start.prompt_tokens = rendered->prompt_tokens;
+  std::vector<std::string> notes = std::move(job.request.notes);
   ReplyStream::Parts parts{.model = job.model,
                            .request = std::move(job.request),
                            .streams = *std::move(streams),
@@ -94,6 +97,7 @@ std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
   parts.record.endpoint = job.endpoint;
   parts.record.model = parts.model->id();
   parts.record.key = job.key;
+  parts.record.notes = std::move(notes);
   parts.record.stream = parts.request.stream;
   parts.record.engine_id = parts.streams.front().id();
   return std::make_unique<ReplyStream>(std::move(parts));

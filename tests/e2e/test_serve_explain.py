@@ -198,7 +198,7 @@ def test_splicing_can_be_turned_off(serve, smollm2, server, key):
 
 
 def test_hygiene_can_be_turned_off(serve, smollm2):
-    own = serve(smollm2, "--no-hygiene").wait()
+    own = serve(smollm2, "--hygiene", "none").wait()
     line = "x-anthropic-billing-header: cc_version=2.1.268.00a; cch=00a1b;\n"
     body = {"model": MODEL, "messages": dicts([USER]), "system": [{"type": "text", "text": line}]}
     assert own.anthropic().messages.count_tokens(**body).input_tokens == len(prompt_tokens(own, ("system", line), USER))

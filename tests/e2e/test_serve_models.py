@@ -8,7 +8,7 @@ import openai
 import pytest
 from cli_checks import refused
 from raw_http import Wire, request_bytes
-from server import Server, fresh_key
+from server import Server, fresh_key, key_line
 
 USER = {"role": "user", "content": "What is the capital of France?"}
 ANSWER = "The capital of France is Paris."
@@ -133,6 +133,29 @@ def test_who_waits_long_is_kept_alive_and_who_leaves_loads_nothing(tight):
     assert loads(tight)["two"][1] == before + 1
     time.sleep(0.3)
     assert loads(tight)["one"][0] is False
+
+
+def test_who_waits_for_a_model_counts_among_the_keys_requests(folio, smollm2, tmp_path):
+    keys = tmp_path / "keys"
+    keys.write_text(key_line("ann", "ann's key") + key_line("bob", "bob's key", "max-requests=1"))
+    own = start(folio, "700MiB", f"one={smollm2}", f"two={smollm2}", "--api-keys", keys)
+    with own.openai("ann's key").completions.create(**{**LONG, "model": "one", "max_tokens": 7000, "stream": True}) as running:
+        next(iter(running))
+        asked = request_bytes("POST", "/v1/chat/completions", {**CHAT, "model": "two"}, "Authorization: Bearer bob's key")
+        first = Wire(own.connect())
+        first.send(asked)
+        own.wait_for_metric("folio_http_connections", 3, "ann's key")
+        assert own.post("/v1/chat/completions", {**CHAT, "model": "two"}, "bob's key").status == 429
+        first.sock.close()
+        own.wait_for_metric("folio_http_connections", 2, "ann's key")
+        second = Wire(own.connect())
+        second.send(asked)
+        second.sock.settimeout(1)
+        with pytest.raises(TimeoutError):
+            second.sock.recv(1)
+        second.sock.settimeout(60)
+    assert second.head()[0] == 200
+    own.stop()
 
 
 def test_what_is_refused_after_the_head_is_told_in_the_stream(tight):
