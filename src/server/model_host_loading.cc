@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/model_host.h"
+#include "server/turn_probe.h"
 
 namespace folio {
 namespace {
@@ -148,6 +149,7 @@ Status ModelHost::Load(Entry& entry, Lock& lock) {
   if (engine) {
     model = std::make_unique<ServedModel>(entry.hosted.id, *std::move(engine));
     if (entries_.size() > 1) Say("loaded " + entry.hosted.id + ": " + InMiB(memory));
+    for (const std::string& note : TurnNotes(*model)) Say(entry.hosted.id + ": " + note);
   }
   lock.lock();
   if (!engine) {

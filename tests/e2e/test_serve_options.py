@@ -1,5 +1,7 @@
 """Options that change what a server makes of requests: media left out, a limit where none is named, a template of one's own, a
 shorter context."""
+import re
+
 import openai
 import pytest
 from chat_prompts import encode
@@ -69,3 +71,24 @@ def test_a_reply_ends_at_the_contexts_end(odd, dialect):
     else:
         reply = odd.anthropic().messages.create(model=MODEL, messages=[{"role": "user", "content": text}], max_tokens=400, extra_body={"temperature": 0})
         assert reply.stop_reason == "model_context_window_exceeded" and reply.usage.output_tokens < 20
+
+
+PLAIN = "{% for m in messages %}[{{ m.role }}]{{ THOUGHT }}{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{{ OPENING }}{% endif %}"
+ALL = "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}"
+OF_THIS_TURN = "{% if m.reasoning_content and messages[-1].role == 'tool' %}<think>{{ m.reasoning_content }}</think>{% endif %}"
+
+
+@pytest.mark.parametrize("thought, opening, lost, left_out", [
+    ("", "", None, None), (ALL, "", None, None), ("{# </think> #}", "", None, "up to that reply$"), (OF_THIS_TURN, "", None, "results it stays$"),
+    (ALL, "<think></think>", "<think></think>", None)], ids=["plain", "kept", "dropped", "this-turns", "opening"])
+def test_a_template_whose_turns_do_not_extend_is_told_of(folio, smollm2, tmp_path, thought, opening, lost, left_out):
+    template = tmp_path / "turns.jinja"
+    template.write_text(PLAIN.replace("{{ THOUGHT }}", thought).replace("{{ OPENING }}", opening))
+    running = Server(folio.binary, smollm2, "--threads", 1, "--memory", "400MiB", "--context", 512, "--chat-template", template).wait()
+    told = [line for line in running.lines if "the chat template" in line]
+    assert len(told) == bool(lost) + bool(left_out)
+    if lost:
+        assert f'begins a reply with "{lost}" only while it is the last' in told[0]
+    if left_out:
+        assert re.search(f"leaves the reasoning of earlier turns out: .*{left_out}", told[-1])
+    running.stop()
