@@ -2,40 +2,29 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 
 namespace folio {
-namespace {
 
-std::string ErrnoText(int number) { return std::generic_category().message(number); }
-
-}  // namespace
-
-// Non-blocking, so that opening a FIFO returns at once and can be refused.
 Result<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return InputError(path, "open", ErrnoText(errno));
-  std::shared_ptr<MappedFile> file(new MappedFile(path, descriptor));
-  struct stat info{};
-  if (::fstat(descriptor, &info) != 0) return RuntimeError(path, "stat", ErrnoText(errno));
-  if (S_ISDIR(info.st_mode)) return InputError(path, "open", "is a directory, not a file");
-  if (!S_ISREG(info.st_mode)) return InputError(path, "open", "is not a regular file");
-  const auto size = static_cast<std::size_t>(info.st_size);
+  auto opened = RegularFile::Open(path);
+  if (!opened) return std::unexpected(opened.error());
+  std::shared_ptr<MappedFile> file(new MappedFile(*std::move(opened)));
+  const auto size = static_cast<std::size_t>(file->file_.size());
   if (size == 0) return file;
-  void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+  void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file->file_.descriptor(), 0);
   if (start == MAP_FAILED) {
-    return RuntimeError(path, "mmap", std::to_string(size) + " bytes: " + ErrnoText(errno));
+    return RuntimeError(path, "mmap",
+                        std::to_string(size) + " bytes: " + std::generic_category().message(errno));
   }
   file->bytes_ = {static_cast<const std::byte*>(start), size};
   return file;
 }
 
 MappedFile::~MappedFile() {
-  ::close(descriptor_);
   if (bytes_.empty()) return;
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
@@ -47,25 +36,8 @@ void MappedFile::LetGo(std::span<const std::byte> part) const {
   ::madvise(const_cast<std::byte*>(bytes_.data()) + offset, end - offset, MADV_DONTNEED);
 }
 
-Status MappedFile::Read(std::uint64_t offset, std::span<std::byte> into) const {
-  for (std::size_t done = 0; done < into.size();) {
-    const std::uint64_t at = offset + done;
-    const ssize_t got =
-        ::pread(descriptor_, into.data() + done, into.size() - done, static_cast<off_t>(at));
-    if (got > 0) {
-      done += static_cast<std::size_t>(got);
-    } else if (got == 0) {
-      return RuntimeError(path_, "byte " + std::to_string(at),
-                          "the file became shorter while it was in use");
-    } else if (errno != EINTR) {
-      return RuntimeError(path_, "byte " + std::to_string(at), ErrnoText(errno));
-    }
-  }
-  return {};
-}
-
 void MappedFile::WillRead(std::uint64_t offset, std::size_t bytes) const {
-  ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
+  ::posix_fadvise(file_.descriptor(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
                   POSIX_FADV_WILLNEED);
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "formats/regular_file.h"
 
 namespace folio {
 
@@ -32,15 +33,16 @@ class MappedFile {
   // Reads bytes [offset, offset + into.size()) with system calls: a page that the disk must bring
   // stalls this caller only, and a file that became shorter is an error, not a signal. From any
   // thread.
-  Status Read(std::uint64_t offset, std::span<std::byte> into) const;
+  Status Read(std::uint64_t offset, std::span<std::byte> into) const {
+    return file_.Read(offset, into);
+  }
   // Asks the system to bring these bytes from the disk soon.
   void WillRead(std::uint64_t offset, std::size_t bytes) const;
 
  private:
-  MappedFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  explicit MappedFile(RegularFile file) : file_(std::move(file)) {}
 
-  std::string path_;
-  int descriptor_;
+  RegularFile file_;
   std::span<const std::byte> bytes_;
 };
 
