@@ -5,6 +5,8 @@
 #include "cpu/thread_pool.h"
 #include "folio/commands.h"
 #include "folio/plan_args.h"
+#include "folio/plan_checks.h"
+#include "folio/plan_compare.h"
 #include "folio/plan_explain.h"
 #include "folio/plan_report.h"
 #include "kernels/machine_limits.h"
@@ -14,10 +16,8 @@ namespace {
 
 std::int64_t BatchOf(const PlanArgs& args) { return args.batch > 0 ? args.batch : args.users; }
 
-// Measured, or given; nothing if neither.
+// Measured, or given, which goes before; nothing if neither.
 Result<std::optional<MachineSpeed>> SpeedOf(const PlanArgs& args, const EngineSizes& engine) {
-  if (args.bandwidth < 0 || args.compute < 0)
-    return UsageError("plan", args.bandwidth < 0 ? "--bandwidth" : "--compute", "is negative");
   std::optional<MachineSpeed> speed;
   if (args.measure) {
     ThreadPool pool(engine.threads);
@@ -31,10 +31,7 @@ Result<std::optional<MachineSpeed>> SpeedOf(const PlanArgs& args, const EngineSi
     if (!speed) speed.emplace();
     speed->bytes_per_s = kGiga * static_cast<double>(args.bandwidth);
   }
-  if (args.compute > 0) {
-    if (!speed) return UsageError("plan", "--compute", "needs --bandwidth, too, or --measure");
-    speed->operations_per_s = kGiga * static_cast<double>(args.compute);
-  }
+  if (args.compute > 0) speed->operations_per_s = kGiga * static_cast<double>(args.compute);
   return speed;
 }
 
@@ -58,8 +55,8 @@ Status AddTraffic(const PlanArgs& args, PlanAnswer& answer) {
     if (!estimate) return std::unexpected(estimate.error());
     weights = *estimate;
   }
+  if (args.weights_bytes > 0) weights = Scaled(weights.value_or(WeightShape{}), args.weights_bytes);
   if (!weights) return {};
-  if (args.weights_bytes > 0) *weights = Scaled(*weights, args.weights_bytes);
   TrafficQuestion question = {.context = answer.plan.context,
                               .codings = answer.settings.kv.codings};
   answer.one = PlanTraffic(shape, *weights, question, answer.machine);
@@ -110,11 +107,25 @@ Status Write(const std::string& text) {
   return WriteOutput(OutputIsTerminal() ? ForTerminal(text) : text);
 }
 
-Status WriteComparison(const PlanArgs& args, const std::vector<PlanAnswer>& answers) {
-  if (!args.json) return Write(CompareText(answers));
-  OutputJson list = OutputJson::array();
-  for (const PlanAnswer& answer : answers) list.push_back(PlanJson(answer));
-  return WriteJson({{"models", list}});
+// Those that can be planned are, whatever the others lack; that is an error after all.
+Status CompareModels(const PlanArgs& args, const PlanSettings& settings,
+                     const std::optional<MachineSpeed>& machine,
+                     const std::vector<std::shared_ptr<const ModelShape>>& shapes) {
+  std::vector<ComparedModel> models;
+  Status all_known;
+  for (const auto& shape : shapes) {
+    ComparedModel& model = models.emplace_back(ComparedModel{.shape = shape, .answer = {}});
+    if (shape->layers.empty()) {
+      if (all_known) all_known = InputError(shape->source, "layers", shape->unknown);
+      continue;
+    }
+    Result<PlanAnswer> answer = Answer(args, settings, machine, shape);
+    if (!answer) return std::unexpected(answer.error());
+    model.answer = *std::move(answer);
+  }
+  Status written =
+      args.json ? WriteJson(CompareJson(models, BatchOf(args))) : Write(CompareText(models));
+  return written ? all_known : written;
 }
 
 Status WriteOne(const PlanArgs& args, const PlanAnswer& answer) {
@@ -124,16 +135,9 @@ Status WriteOne(const PlanArgs& args, const PlanAnswer& answer) {
   return WriteJson(json);
 }
 
-Status RunPlan(PlanArgs& args) {
+Status RunPlan(PlanArgs& args, const std::vector<OptionFact>& given) {
+  if (Status checked = CheckPlanOptions(args, given); !checked) return checked;
   if (args.models.empty()) args.models.emplace_back();
-  if (args.models.size() > 1 && !args.compare)
-    return UsageError("plan", args.models[1], "one model only, or several with --compare");
-  if (args.explain && args.compare)
-    return UsageError("plan", "--explain", "explains one model: not with --compare");
-  if (args.requests == 0 && (args.price > 0 || args.interval > 0)) {
-    return UsageError("plan", args.price > 0 ? "--price" : "--interval",
-                      "needs --requests: how many there are");
-  }
   const Result<PlanSettings> settings = PlanSettingsOf(args);
   if (!settings) return std::unexpected(settings.error());
   std::vector<std::shared_ptr<const ModelShape>> shapes;
@@ -148,13 +152,9 @@ Status RunPlan(PlanArgs& args) {
   }
   const Result<std::optional<MachineSpeed>> machine = SpeedOf(args, settings->engine);
   if (!machine) return std::unexpected(machine.error());
-  std::vector<PlanAnswer> answers;
-  for (const auto& shape : shapes) {
-    Result<PlanAnswer> answer = Answer(args, *settings, *machine, shape);
-    if (!answer) return std::unexpected(answer.error());
-    answers.push_back(*std::move(answer));
-  }
-  return args.compare ? WriteComparison(args, answers) : WriteOne(args, answers[0]);
+  if (args.compare) return CompareModels(args, *settings, *machine, shapes);
+  const Result<PlanAnswer> answer = Answer(args, *settings, *machine, shapes[0]);
+  return answer ? WriteOne(args, *answer) : Status(std::unexpected(answer.error()));
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ void AddPlan(const Command& folio) {
       "a GGUF file, a folder with config.json, a config.json, hf:ORG/REPO[:QUANT], a name in the "
       "store or a well-known model's; several with --compare");
   AddPlanArgs(command, *args);
-  command.SetAction([args] { return RunPlan(*args); });
+  command.SetAction([args, command] { return RunPlan(*args, command.Facts()); });
 }
 
 }  // namespace folio

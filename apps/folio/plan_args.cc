@@ -22,6 +22,7 @@ constexpr std::uint64_t kPromptLogBytes = std::uint64_t{16} << 20;  // of an eng
 struct NamedCodings {
   KvCodings codings;
   KvType step_type = KvType::kBf16;
+  bool engine_has = true;
 };
 
 // "bf16", or "K,V".
@@ -36,8 +37,10 @@ Result<NamedCodings> ParseKvTypes(const std::string& text) {
         "plan", "--kv-type",
         "'" + (key_coding ? values : keys) + "' is none of bf16, f16, f32, q8_0, q4_0");
   }
+  const auto step_type = KvTypeFromName(keys);
   return NamedCodings{.codings = {*key_coding, *value_coding},
-                      .step_type = KvTypeFromName(keys).value_or(KvType::kQ8_0)};
+                      .step_type = step_type.value_or(KvType::kQ8_0),
+                      .engine_has = step_type && keys == values};
 }
 
 }  // namespace
@@ -134,6 +137,7 @@ Result<PlanSettings> PlanSettingsOf(const PlanArgs& args) {
                  .block_size = static_cast<int>(args.block_size),
                  .codings = codings->codings};
   settings.step_type = codings->step_type;
+  settings.engine_has_codings = codings->engine_has;
   settings.memory = args.memory > 0 ? args.memory : AvailableMemory();
   settings.engine = {.isa = *isa,
                      .numerics = *numerics,

@@ -19,14 +19,12 @@ OutputJson ModelJson(const ModelShape& shape) {
       {"experts_per_token", shape.top_k},
       {"parameters", nullptr},
       {"active_parameters", nullptr},
+      {"active_parameters_without_lookups", nullptr},
       {"notes", shape.notes}};
-  if (shape.parameters) {
-    json["parameters"] = shape.parameters->total();
-    json["active_parameters"] = shape.parameters->active();
-  } else if (shape.published_parameters) {
-    json["parameters"] = *shape.published_parameters;
-    if (shape.published_active) json["active_parameters"] = *shape.published_active;
-  }
+  if (const auto parameters = AllParameters(shape)) json["parameters"] = *parameters;
+  if (const auto active = ActiveParameters(shape)) json["active_parameters"] = *active;
+  if (shape.parameters)
+    json["active_parameters_without_lookups"] = shape.parameters->active_but_lookups();
   return json;
 }
 

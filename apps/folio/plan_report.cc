@@ -49,18 +49,28 @@ void AppendChart(const Plan& plan, std::uint64_t memory, std::string& text) {
           (plan.total_bytes() <= memory ? ": it fits\n" : ": it does not fit\n");
 }
 
-void AppendModel(const ModelShape& shape, std::string& text) {
+// What of the plan is not the engine's own.
+void AppendEngineRemarks(const PlanAnswer& answer, std::string& text) {
+  const ModelShape& shape = *answer.shape;
+  if (!shape.runs_not.empty()) text += "Folio does not run this model: " + shape.runs_not + "\n";
+  if (!answer.settings.engine_has_codings)
+    text += "Folio's engine does not store keys and values as " + answer.kv_type + "\n";
+}
+
+void AppendModel(const PlanAnswer& answer, std::string& text) {
+  const ModelShape& shape = *answer.shape;
   text += shape.name + ", " + shape.architecture + ": " + std::to_string(shape.layers.size()) +
           " layers";
   if (shape.parameters) {
     text += ", " + HumanCount(shape.parameters->total()) + " parameters";
     if (shape.experts > 0) {
       text += ", " + HumanCount(shape.parameters->active()) + " of them for a token (" +
-              std::to_string(shape.top_k) + " of " + std::to_string(shape.experts) + " experts)";
+              std::to_string(shape.top_k) + " of " + std::to_string(shape.experts) + " experts; " +
+              HumanCount(shape.parameters->active_but_lookups()) + " but for rows looked up)";
     }
   }
   text += "\n";
-  if (!shape.runs_not.empty()) text += "Folio does not run this model: " + shape.runs_not + "\n";
+  AppendEngineRemarks(answer, text);
   for (const std::string& note : shape.notes) text += "note: " + note + "\n";
 }
 
@@ -76,11 +86,7 @@ void AppendTraffic(const TrafficPlan& traffic, TextTable& table) {
 void AppendSpeed(const PlanAnswer& answer, std::string& text) {
   if (!answer.one) return;
   text += "\nSpeed at best";
-  if (answer.machine) {
-    text += ", reading " + Decimal(answer.machine->bytes_per_s / 1e9, 1) + " GB/s";
-    if (answer.machine->operations_per_s > 0)
-      text += " and computing " + Decimal(answer.machine->operations_per_s / 1e9, 0) + " GOP/s";
-  }
+  if (answer.machine) text += ", " + SpeedRemark(*answer.machine);
   text += "\n";
   TextTable table("lrrrrr");
   table.Add({"a step of", "experts", "weights read", "K and V read", "bytes a token", "tokens/s"});
@@ -116,6 +122,27 @@ std::vector<PlanPart> PlanPartsOf(const Plan& plan) {
           {"program", "program_bytes", plan.parts.program_bytes}};
 }
 
+std::optional<std::uint64_t> AllParameters(const ModelShape& shape) {
+  return shape.parameters ? shape.parameters->total() : shape.published_parameters;
+}
+
+std::optional<std::uint64_t> ActiveParameters(const ModelShape& shape) {
+  return shape.parameters ? shape.parameters->active() : shape.published_active;
+}
+
+std::string ContextRemark(const ModelShape& shape, std::int64_t context) {
+  if (shape.context_length == 0 || context <= shape.context_length) return "";
+  return Grouped(context) + " tokens are more than the " + Grouped(shape.context_length) +
+         " that the model was made for";
+}
+
+std::string SpeedRemark(const MachineSpeed& machine) {
+  std::string text = "reading " + Decimal(machine.bytes_per_s / 1e9, 1) + " GB/s";
+  if (machine.operations_per_s > 0)
+    text += " and computing " + Decimal(machine.operations_per_s / 1e9, 0) + " GOP/s";
+  return text;
+}
+
 std::string HumanCount(std::uint64_t number) {
   constexpr std::array<std::pair<double, const char*>, 4> kUnits = {
       {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}}};
@@ -129,7 +156,7 @@ std::string HumanCount(std::uint64_t number) {
 std::string PlanText(const PlanAnswer& answer) {
   const Plan& plan = answer.plan;
   std::string text;
-  AppendModel(*answer.shape, text);
+  AppendModel(answer, text);
   text += "\nKV cache, " + answer.kv_type + ", " + Grouped(plan.context) + " tokens\n";
   AppendKv(answer, text);
   text += "\nMemory, " + Grouped(plan.users) + (plan.users == 1 ? " user" : " users");
@@ -142,10 +169,8 @@ std::string PlanText(const PlanAnswer& answer) {
   text += "\nAt most " + Grouped(answer.max_users) + " users of " + Grouped(plan.context) +
           " tokens, or " + Grouped(answer.max_context) + " tokens for " + Grouped(plan.users) +
           (plan.users == 1 ? " user\n" : " users\n");
-  if (const std::int64_t most = answer.shape->context_length; most > 0 && plan.context > most) {
-    text += "note: " + Grouped(plan.context) + " tokens are more than the " + Grouped(most) +
-            " that the model was made for\n";
-  }
+  if (const std::string past = ContextRemark(*answer.shape, plan.context); !past.empty())
+    text += "note: " + past + "\n";
   AppendSpeed(answer, text);
   AppendHosted(answer, text);
   return text;
@@ -154,40 +179,22 @@ std::string PlanText(const PlanAnswer& answer) {
 std::string FactsText(const ModelShape& shape, std::int64_t batch) {
   std::string text = shape.name + ": " + shape.unknown + "\n";
   for (const std::string& note : shape.notes) text += "note: " + note + "\n";
-  if (shape.published_parameters) {
-    text += HumanCount(*shape.published_parameters) + " parameters";
-    if (shape.published_active)
-      text += ", " + HumanCount(*shape.published_active) + " of them for a token";
+  if (const auto parameters = AllParameters(shape)) {
+    text += HumanCount(*parameters) + " parameters";
+    if (const auto active = ActiveParameters(shape))
+      text += ", " + HumanCount(*active) + " of them for a token";
     text += "\n";
   }
   if (shape.experts > 0) {
-    text += std::to_string(shape.top_k) + " of " + std::to_string(shape.experts) +
-            " experts a token; " + Grouped(batch) + " tokens together are expected to choose " +
-            Decimal(ExpectedDistinctExperts(shape.experts, shape.top_k, batch), 1) + "\n";
+    text +=
+        std::to_string(shape.top_k) + " of " + std::to_string(shape.experts) + " experts a token";
+    if (batch > 1) {
+      text += "; " + Grouped(batch) + " tokens together are expected to choose " +
+              Decimal(ExpectedDistinctExperts(shape.experts, shape.top_k, batch), 1);
+    }
+    text += "\n";
   }
-  return text;
-}
-
-std::string CompareText(const std::vector<PlanAnswer>& answers) {
-  TextTable table("lrrrrrrr");
-  table.Add(
-      {"model", "parameters", "a token's", "weights", "KV a token", "KV cache", "total", "users"});
-  for (const PlanAnswer& answer : answers) {
-    const ModelShape& shape = *answer.shape;
-    const Plan& plan = answer.plan;
-    table.Add({OneLine(shape.name, 40),
-               shape.parameters ? HumanCount(shape.parameters->total()) : "-",
-               shape.parameters ? HumanCount(shape.parameters->active()) : "-",
-               plan.weights_known ? HumanBytes(plan.parts.weights_bytes) : "-",
-               Grouped(plan.kv.bytes_per_token), HumanBytes(plan.kv.bytes),
-               HumanBytes(plan.total_bytes()), Grouped(answer.max_users)});
-  }
-  std::string text;
-  for (const std::string& line : table.Lines()) text += line + "\n";
-  const PlanAnswer& first = answers.front();
-  return text + Grouped(first.plan.context) + " tokens, " + Grouped(first.plan.users) +
-         (first.plan.users == 1 ? " user, " : " users, ") + first.kv_type +
-         "; users: the most that fit in " + HumanBytes(first.settings.memory) + "\n";
+  return text + "memory, users and speed can't be told of it, whatever the options\n";
 }
 
 }  // namespace folio

@@ -41,8 +41,14 @@ std::string PlanText(const PlanAnswer& answer);
 OutputJson FactsJson(const ModelShape& shape, std::int64_t batch);
 std::string FactsText(const ModelShape& shape, std::int64_t batch);
 
-// A row for each model.
-std::string CompareText(const std::vector<PlanAnswer>& answers);
+// Counted, else published.
+std::optional<std::uint64_t> AllParameters(const ModelShape& shape);
+std::optional<std::uint64_t> ActiveParameters(const ModelShape& shape);
+
+// "40,961 tokens are more than ..."; empty if they are not.
+std::string ContextRemark(const ModelShape& shape, std::int64_t context);
+// "reading 80.0 GB/s and computing 900 GOP/s"
+std::string SpeedRemark(const MachineSpeed& machine);
 
 // Where the memory goes.
 struct PlanPart {

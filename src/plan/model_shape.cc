@@ -80,7 +80,8 @@ Result<WeightShape> EstimateWeights(const ModelShape& shape, const std::string& 
   }
   if (!shape.parameters) {
     if (!shape.published_parameters)
-      return InputError(shape.source, "parameters", "can't be counted from what is known");
+      return InputError(shape.source, "parameters",
+                        "can't be counted from what is known: give --weights-bytes");
     const std::uint64_t all = BytesOf(*shape.published_parameters, *bits);
     return WeightShape{.all = all, .estimated = true};
   }
@@ -90,8 +91,10 @@ Result<WeightShape> EstimateWeights(const ModelShape& shape, const std::string& 
   weights.experts =
       BytesOf(parameters.expert * static_cast<std::uint64_t>(parameters.experts), *expert_bits);
   weights.always = BytesOf(parameters.layers + output, *bits);
-  weights.all = BytesOf(parameters.layers + parameters.embedding + parameters.output, *bits) +
-                weights.experts;
+  weights.all =
+      BytesOf(parameters.layers + parameters.embedding + parameters.output + parameters.tables,
+              *bits) +
+      weights.experts;
   return weights;
 }
 

@@ -39,18 +39,22 @@ struct LayerShape {
 struct ParameterShape {
   std::uint64_t embedding = 0;
   std::uint64_t output = 0;  // 0: it is the embedding
+  std::uint64_t tables = 0;  // of embeddings beside it, of which a token reads rows too
   std::uint64_t layers = 0;  // of all layers and the last norm, but routed experts
   std::uint64_t expert = 0;  // of one expert in each layer that has experts
   int experts = 0;           // of such a layer
   int top_k = 0;
 
   std::uint64_t total() const {
-    return embedding + output + layers + expert * static_cast<std::uint64_t>(experts);
+    return embedding + output + tables + layers + expert * static_cast<std::uint64_t>(experts);
   }
-  // What one token meets; the embedding counts as a whole, as papers do.
+  // What one token meets; the embedding counts as a whole, as most papers do.
   std::uint64_t active() const {
     return embedding + output + layers + expert * static_cast<std::uint64_t>(top_k);
   }
+  // Of these, what a step computes with and reads whole: an embedding that is no output has one row
+  // looked up.
+  std::uint64_t active_but_lookups() const { return active() - (output > 0 ? embedding : 0); }
 };
 
 // Bytes of the weights.

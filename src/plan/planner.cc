@@ -75,9 +75,9 @@ Status Planner::MeasureModel() {
     weights_estimated_ = shape_->weights->estimated;
     return {};
   }
-  weights_known_ = shape_->parameters || shape_->published_parameters;
-  if (!weights_known_) return {};
   const bool given = !settings_.weight_type.empty();
+  weights_known_ = shape_->parameters || shape_->published_parameters;
+  if (!weights_known_ && !given) return {};
   const Result<WeightShape> estimate =
       EstimateWeights(*shape_, given ? settings_.weight_type : shape_->stored_type,
                       given ? "" : shape_->expert_type);
@@ -115,7 +115,7 @@ Result<Plan> Planner::At(std::int64_t users, std::int64_t context) const {
               .parts = *parts,
               .weights_known = weights_known_,
               .weights_estimated = weights_estimated_,
-              .workspace_estimated = shape_->config == nullptr};
+              .workspace_estimated = shape_->config == nullptr || !settings_.engine_has_codings};
 }
 
 bool Planner::Fits(std::int64_t users, std::int64_t context) const {

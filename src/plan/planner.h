@@ -20,6 +20,7 @@ struct PlanSettings {
   KvQuestion kv;                     // users and context are those of At
   std::uint64_t memory = 0;          // bytes; what must fit
   KvType step_type = KvType::kBf16;  // of the KV cache as a step's kernels see it
+  bool engine_has_codings = true;    // kv.codings are step_type's
   // As of an engine that serves `users` requests at a time, each of which may be drafted.
   EngineSizes engine;
   std::int64_t max_draft_tokens = 15;
@@ -34,7 +35,7 @@ struct Plan {
   MemoryPlan parts;  // without state
   bool weights_known = false;
   bool weights_estimated = false;
-  bool workspace_estimated = false;  // as if Folio had the architecture
+  bool workspace_estimated = false;  // as if Folio had the architecture and the KV type
 
   std::uint64_t total_bytes() const { return parts.total_bytes() + kv.state_bytes; }
 };

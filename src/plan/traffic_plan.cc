@@ -41,12 +41,8 @@ TrafficPlan PlanTraffic(const ModelShape& shape, const WeightShape& weights,
   plan.weight_bytes =
       static_cast<double>(weights.always) + share * static_cast<double>(weights.experts);
   plan.state_bytes = 2.0 * batch * static_cast<double>(StateBytes(shape));
-  if (shape.parameters) {
-    // The embedding's row is looked up; it is a product only where it is the output, too.
-    const ParameterShape& parameters = *shape.parameters;
-    const std::uint64_t looked_up = parameters.output > 0 ? parameters.embedding : 0;
-    plan.operations = 2.0 * batch * static_cast<double>(parameters.active() - looked_up);
-  }
+  if (shape.parameters)
+    plan.operations = 2.0 * batch * static_cast<double>(shape.parameters->active_but_lookups());
   for (const LayerShape& layer : shape.layers) {
     const KvLayerSpec& kv = ReadBy(shape, layer);
     if (kv.kv_heads == 0) continue;

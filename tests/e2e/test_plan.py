@@ -200,6 +200,34 @@ def test_models_side_by_side(folio, plan):
     refused(folio("plan", *names), 2, "--compare")
 
 
+def test_of_models_side_by_side_those_that_are_known_are_planned(folio):
+    names = ("Kimi-K3", "Qwen3-8B", "DeepSeek-V4-Pro")
+    outcome = folio("plan", "--compare", *names, "--memory", "64GiB")
+    assert outcome.code == 3 and "Kimi-K3 (built in): layers: only its experts are known here" in outcome.err
+    rows = {line.split()[0]: line.split() for line in outcome.out.splitlines()[1:4]}
+    assert list(rows) == list(names)
+    assert rows["Kimi-K3"][1:] == ["-"] * 8
+    assert " ".join(rows["DeepSeek-V4-Pro"][1:5]) == "1.6 T 49.0 B" and rows["DeepSeek-V4-Pro"][5:] == ["-"] * 6
+    assert "147,456" in rows["Qwen3-8B"]
+    assert "Kimi-K3: only its experts are known here; 16 of 896 experts a token" in outcome.out
+    models = folio("plan", "--compare", *names, "--json").json()["models"]
+    assert [model["kv_bytes"] is None for model in models] == [True, False, True]
+    assert (models[0]["model"]["experts_per_token"], models[0]["model"]["experts"]) == (16, 896)
+
+
+def test_models_side_by_side_keep_their_own_contexts_and_speeds(folio, config):
+    short = config({**QWEN3_8B, "max_position_embeddings": 1000})
+    text = folio("plan", "--compare", short, "Qwen3-8B", "--users", 2, "--memory", "64GiB", "--bandwidth", 80).out
+    rows = [line.split() for line in text.splitlines()]
+    assert ("1,000" in rows[1], "8,192" in rows[2]) == (True, True)
+    assert "2 a step, reading 80.0 GB/s" in text
+    # 8.19 billion parameters less the embedding, 2 bytes each, and two sequences' keys and values.
+    read = 2 * (8_190_735_360 - 151_936 * 4096) + 2 * 8192 * 147_456
+    assert float(rows[2][-1]) == pytest.approx(2 * 80e9 / read, abs=0.06)
+    long = folio("plan", "--compare", short, "Qwen3-8B", "--context", 2000, "--memory", "64GiB").out
+    assert "2,000 tokens are more than the 1,000 that the model was made for" in long
+
+
 BAD_CONFIGS = {
     "model_type": ({"model_type": "telepathy"}, "model_type"),
     "missing": ({"num_hidden_layers": None}, "num_hidden_layers"),
@@ -327,10 +355,35 @@ def test_options_that_would_be_left_aside_are_refused(folio, config):
     for options, named in (
             (("--price", 5), "--price: needs --requests"), (("--interval", 5), "--interval: needs --requests"),
             (("--compare", "--explain"), "--explain: explains one model"),
-            (("--weights", "Q4_K_M"), "--weights: 'Q4_K_M' is no type of weights that Folio knows; of a mixture")):
-        outcome = folio("plan", model, *options)
-        assert outcome.code == 2
-        assert named in outcome.err
+            (("--weights", "Q4_K_M"), "--weights: 'Q4_K_M' is no type of weights that Folio knows; of a mixture"),
+            (("--ttl", 5), "--ttl: needs --requests"), (("--read-factor", 0.1), "--read-factor: needs --requests"),
+            (("--write-factor", 2), "--write-factor: needs --requests"),
+            (("--requests", 5, "--ttl", 5), "--ttl: needs --shared-prefix"),
+            (("--compare", "--requests", 5), "--requests: costs the same with every model"),
+            (("--weights", "q8_0", "--weights-bytes", "1GiB"), "--weights: or --weights-bytes"),
+            (("--bandwidth", 0), "--bandwidth: is not above 0"), (("--bandwidth", -1), "--bandwidth: is not above 0"),
+            (("--bandwidth", 1, "--compute", 0), "--compute: is not above 0"),
+            (("--compute", 5), "--compute: needs --bandwidth"),
+            (("--measure", "--bandwidth", 5, "--compute", 5), "--measure: has nothing to measure")):
+        refused(folio("plan", model, *options), 2, named)
+
+
+def test_what_is_not_the_engines_is_told(folio, plan, tiny_models):
+    model = tiny_models("llama3")
+    for kv_type, has in (("q8_0", True), ("q4_0", False), ("q8_0,bf16", False), ("bf16,bf16", True)):
+        options = ("--context", 90, "--kv-type", kv_type)
+        assert plan(model, *options)["estimated"]["workspace"] is not has
+        assert (f"does not store keys and values as {kv_type}" in folio("plan", model, *options).out) is not has
+
+
+def test_parameters_of_a_token_are_told_with_and_without_the_embedding(folio, plan):
+    # gpt-oss's card counts 3.6 B, the output but not the embedding; both are 201,088 x 2880.
+    model = plan("gpt-oss-20b")["model"]
+    assert model["active_parameters"] - model["active_parameters_without_lookups"] == 201_088 * 2880
+    assert round(model["active_parameters_without_lookups"] / 1e9, 1) == 3.6
+    assert "3.6 B but for rows looked up" in folio("plan", "gpt-oss-20b").out
+    tied = plan("LFM2-1.2B")["model"]
+    assert tied["active_parameters"] == tied["active_parameters_without_lookups"]
 
 
 def test_a_configuration_without_a_name_has_its_folders(plan, tmp_path):
