@@ -8,6 +8,7 @@
 #include "folio/plan_checks.h"
 #include "folio/plan_compare.h"
 #include "folio/plan_explain.h"
+#include "folio/plan_list.h"
 #include "folio/plan_report.h"
 #include "kernels/machine_limits.h"
 
@@ -137,6 +138,7 @@ Status WriteOne(const PlanArgs& args, const PlanAnswer& answer) {
 
 Status RunPlan(PlanArgs& args, const std::vector<OptionFact>& given) {
   if (Status checked = CheckPlanOptions(args, given); !checked) return checked;
+  if (args.list) return args.json ? WriteJson(KnownJson()) : Write(KnownText());
   if (args.models.empty()) args.models.emplace_back();
   const Result<PlanSettings> settings = PlanSettingsOf(args);
   if (!settings) return std::unexpected(settings.error());

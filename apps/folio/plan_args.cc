@@ -71,6 +71,7 @@ void AddPlanArgs(const Command& command, PlanArgs& args) {
   command.AddByteSize("--weights-bytes", args.weights_bytes, "size of the weights, if you know it");
   command.AddFlag("--explain", args.explain, "the KV cache's size, factor by factor");
   command.AddFlag("--compare", args.compare, "a table of several models");
+  command.AddFlag("--list", args.list, "the models and architectures that are known by name");
   command.AddFlag("--json", args.json, "print one JSON document");
   const Command speed = command.Group("Speed");
   speed.AddWhole("--batch", args.batch, 1, 1 << 20,

@@ -37,6 +37,7 @@ struct PlanArgs {
   float price = 0;
   bool compare = false;
   bool explain = false;
+  bool list = false;
   bool json = false;
 };
 

@@ -30,6 +30,8 @@ class Options {
 };
 
 Status CheckModels(const PlanArgs& args, const Options& options) {
+  if (args.list && !args.models.empty())
+    return UsageError("plan", "--list", "is about no model: leave " + args.models[0] + " out");
   if (args.models.size() > 1 && !args.compare)
     return UsageError("plan", args.models[1], "one model only, or several with --compare");
   if (!args.compare) return {};

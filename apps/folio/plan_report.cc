@@ -65,8 +65,11 @@ void AppendModel(const PlanAnswer& answer, std::string& text) {
     text += ", " + HumanCount(shape.parameters->total()) + " parameters";
     if (shape.experts > 0) {
       text += ", " + HumanCount(shape.parameters->active()) + " of them for a token (" +
-              std::to_string(shape.top_k) + " of " + std::to_string(shape.experts) + " experts; " +
-              HumanCount(shape.parameters->active_but_lookups()) + " but for rows looked up)";
+              std::to_string(shape.top_k) + " of " + std::to_string(shape.experts) + " experts" +
+              (shape.parameters->output > 0
+                   ? "; " + HumanCount(shape.parameters->active_but_lookups()) +
+                         " without the embedding)"
+                   : ")");
     }
   }
   text += "\n";

@@ -56,7 +56,7 @@ bool HasGroupedHeads(std::string_view model_type) {
 
 }  // namespace
 
-HeadShape ReadHeads(ShapeFields& fields, const ModelShape& shape) {
+HeadShape ReadHeads(ShapeFields& fields, ModelShape& shape) {
   HeadShape heads;
   const std::string_view name = fields.AnyOf({"num_attention_heads", "n_head"});
   heads.query_heads = fields.Size(name);
@@ -80,6 +80,7 @@ HeadShape ReadHeads(ShapeFields& fields, const ModelShape& shape) {
           : fields.SizeOr("head_dim", std::max<std::int64_t>(1, shape.hidden / heads.query_heads));
   heads.value_dim = fields.SizeOr("v_head_dim", heads.key_dim);
   CheckWidth(fields, name, heads.query_heads * std::max(heads.key_dim, heads.value_dim));
+  shape.query_heads = static_cast<int>(heads.query_heads);
   return heads;
 }
 
@@ -123,13 +124,8 @@ void FinishParameters(ShapeFields& fields, const DecoderTraits& traits, ModelSha
                     norm);
 }
 
-void ReadDecoder(ShapeFields& fields, const DecoderTraits& traits, std::int64_t window,
-                 ModelShape& shape) {
-  ReadSizes(fields, shape);
-  const HeadShape heads = ReadHeads(fields, shape);
-  shape.query_heads = static_cast<int>(heads.query_heads);
-  const std::int64_t fallback = fields.Has("n_embd") ? 4 * shape.hidden : 0;  // GPT-2's
-  shape.ffn = fallback == 0 ? fields.Size("intermediate_size") : fields.SizeOr("n_inner", fallback);
+void SetDecoder(ShapeFields& fields, const HeadShape& heads, const DecoderTraits& traits,
+                std::int64_t window, ModelShape& shape) {
   for (LayerShape& layer : shape.layers) {
     SetAttention(shape, heads, traits, window, layer);
     layer.ffn_parameters = FfnParameters(shape.hidden, shape.ffn, traits);
@@ -137,32 +133,13 @@ void ReadDecoder(ShapeFields& fields, const DecoderTraits& traits, std::int64_t 
   FinishParameters(fields, traits, shape);
 }
 
-void SetExperts(ShapeFields& fields, const ExpertTraits& experts, const DecoderTraits& traits,
-                std::string_view count_field, std::string_view top_field,
-                const std::vector<bool>& has, ModelShape& shape) {
-  constexpr std::int64_t kMostExpertsOfALayer = 65536;
-  if (experts.experts > kMostExpertsOfALayer)
-    fields.Refuse(count_field, "is " + std::to_string(experts.experts));
-  if (experts.top_k > experts.experts) {
-    fields.Refuse(top_field, "is " + std::to_string(experts.top_k) + ", more than the " +
-                                 std::to_string(experts.experts) + " experts");
-  }
-  if (!fields.status()) return;
-  shape.experts = static_cast<int>(experts.experts);
-  shape.top_k = static_cast<int>(experts.top_k);
-  shape.expert_ffn = experts.ffn;
-  shape.shared_ffn = experts.shared_ffn;
-  for (std::size_t i = 0; i < shape.layers.size(); ++i) {
-    if (!has[i]) continue;
-    LayerShape& layer = shape.layers[i];
-    layer.expert_parameters = FfnParameters(shape.hidden, experts.ffn, traits);
-    layer.ffn_parameters = U(experts.experts) * U(shape.hidden);
-    if (experts.router_bias) layer.ffn_parameters += U(experts.experts);
-    if (experts.choice_bias) layer.ffn_parameters += U(experts.experts);
-    if (experts.shared_ffn > 0)
-      layer.ffn_parameters += FfnParameters(shape.hidden, experts.shared_ffn, traits);
-    if (experts.shared_gate) layer.ffn_parameters += U(shape.hidden);
-  }
+void ReadDecoder(ShapeFields& fields, const DecoderTraits& traits, std::int64_t window,
+                 ModelShape& shape) {
+  ReadSizes(fields, shape);
+  const HeadShape heads = ReadHeads(fields, shape);
+  const std::int64_t fallback = fields.Has("n_embd") ? 4 * shape.hidden : 0;  // GPT-2's
+  shape.ffn = fallback == 0 ? fields.Size("intermediate_size") : fields.SizeOr("n_inner", fallback);
+  SetDecoder(fields, heads, traits, window, shape);
 }
 
 }  // namespace folio

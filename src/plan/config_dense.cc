@@ -49,57 +49,38 @@ void Olmo2(ShapeFields& fields, ModelShape& shape) {
   ReadDecoder(fields, {.whole_norms = true}, 0, shape);
 }
 
+// GPT-2's kind of layer: norms with a bias, a network of two matrices, biases everywhere or
+// nowhere.
+constexpr DecoderTraits OfGpt(bool bias) {
+  return {.gated = false, .qkv_bias = bias, .out_bias = bias, .ffn_bias = bias, .layer_norm = true};
+}
+
 // Multi-query attention's best known model: one key and value for all heads (Li et al. 2023).
 void GptBigCode(ShapeFields& fields, ModelShape& shape) {
   ReadSizes(fields, shape);
   HeadShape heads = ReadHeads(fields, shape);
   if (fields.FlagOr("multi_query", true)) heads.kv_heads = 1;
-  shape.query_heads = static_cast<int>(heads.query_heads);
   shape.ffn = fields.SizeOr("n_inner", 4 * shape.hidden);
-  const DecoderTraits traits = {.gated = false,
-                                .qkv_bias = true,
-                                .out_bias = true,
-                                .ffn_bias = true,
-                                .layer_norm = true,
-                                .tied = true,
-                                .learned_positions = shape.context_length};
-  for (LayerShape& layer : shape.layers) {
-    SetAttention(shape, heads, traits, 0, layer);
-    layer.ffn_parameters = FfnParameters(shape.hidden, shape.ffn, traits);
-  }
-  FinishParameters(fields, traits, shape);
+  DecoderTraits traits = OfGpt(true);
+  traits.tied = true;
+  traits.learned_positions = shape.context_length;
+  SetDecoder(fields, heads, traits, 0, shape);
 }
 
 // Radford et al. 2019: every head has its own keys and values.
 void Gpt2(ShapeFields& fields, ModelShape& shape) {
-  ReadDecoder(fields,
-              {.gated = false,
-               .qkv_bias = true,
-               .out_bias = true,
-               .ffn_bias = true,
-               .layer_norm = true,
-               .tied = true,
-               .learned_positions = fields.TokensOr("n_positions", 1024)},
-              0, shape);
+  DecoderTraits traits = OfGpt(true);
+  traits.tied = true;
+  traits.learned_positions = fields.TokensOr("n_positions", 1024);
+  ReadDecoder(fields, traits, 0, shape);
 }
 
-void GptNeoX(ShapeFields& fields, ModelShape& shape) {
-  ReadDecoder(
-      fields,
-      {.gated = false, .qkv_bias = true, .out_bias = true, .ffn_bias = true, .layer_norm = true}, 0,
-      shape);
-}
+void GptNeoX(ShapeFields& fields, ModelShape& shape) { ReadDecoder(fields, OfGpt(true), 0, shape); }
 
 void Starcoder2(ShapeFields& fields, ModelShape& shape) {
-  const bool bias = fields.FlagOr("use_bias", true);
-  ReadDecoder(fields,
-              {.gated = false,
-               .qkv_bias = bias,
-               .out_bias = bias,
-               .ffn_bias = bias,
-               .layer_norm = true,
-               .tied = true},
-              fields.TokensOr("sliding_window", 0), shape);
+  DecoderTraits traits = OfGpt(fields.FlagOr("use_bias", true));
+  traits.tied = true;
+  ReadDecoder(fields, traits, fields.TokensOr("sliding_window", 0), shape);
 }
 
 void Glm4(ShapeFields& fields, ModelShape& shape) {
@@ -120,33 +101,18 @@ void Falcon(ShapeFields& fields, ModelShape& shape) {
                                                         : heads.query_heads;
   if (fields.status() && heads.query_heads % heads.kv_heads != 0)
     fields.Refuse("num_kv_heads", "does not divide num_attention_heads");
-  shape.query_heads = static_cast<int>(heads.query_heads);
   shape.ffn = fields.SizeOr("ffn_hidden_size", 4 * shape.hidden);
-  const bool bias = fields.FlagOr("bias", false);
-  const DecoderTraits traits = {.gated = false,
-                                .qkv_bias = bias,
-                                .out_bias = bias,
-                                .ffn_bias = bias,
-                                .layer_norm = true,
-                                .norms = grouped ? 2 : 1,
-                                .tied = true};
-  for (LayerShape& layer : shape.layers) {
-    SetAttention(shape, heads, traits, 0, layer);
-    layer.ffn_parameters = FfnParameters(shape.hidden, shape.ffn, traits);
-  }
-  FinishParameters(fields, traits, shape);
+  DecoderTraits traits = OfGpt(fields.FlagOr("bias", false));
+  traits.norms = grouped ? 2 : 1;
+  traits.tied = true;
+  SetDecoder(fields, heads, traits, 0, shape);
 }
 
 // Microsoft 2023, phi-2: attention and network side by side, biases everywhere, the output's too.
 void Phi(ShapeFields& fields, ModelShape& shape) {
-  ReadDecoder(fields,
-              {.gated = false,
-               .qkv_bias = true,
-               .out_bias = true,
-               .ffn_bias = true,
-               .layer_norm = true,
-               .norms = 1},
-              0, shape);
+  DecoderTraits traits = OfGpt(true);
+  traits.norms = 1;
+  ReadDecoder(fields, traits, 0, shape);
   shape.parameters->layers += static_cast<std::uint64_t>(shape.vocab);
 }
 

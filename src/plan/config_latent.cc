@@ -1,7 +1,6 @@
 // Families with multi-head latent attention (DeepSeek-AI 2024, "DeepSeek-V2", section 2.1): of all
 // heads' keys and values a layer stores one vector a token, kv_lora_rank elements and the
 // qk_rope_head_dim of the key that carries positions (0: none does).
-#include <algorithm>
 #include <array>
 
 #include "plan/config_families.h"
@@ -66,22 +65,16 @@ void ReadLatentLayers(ShapeFields& fields, ModelShape& shape) {
 
 void ReadDeepSeekExperts(ShapeFields& fields, bool choice_bias, ModelShape& shape) {
   const DecoderTraits traits;
-  std::vector<bool> has(shape.layers.size(), true);
-  const auto dense = static_cast<std::size_t>(fields.CountOr("first_k_dense_replace", 0));
-  const std::int64_t step = fields.SizeOr("moe_layer_freq", 1);
+  const std::vector<bool> has = LayersBehind(fields.CountOr("first_k_dense_replace", 0),
+                                             fields.SizeOr("moe_layer_freq", 1), shape);
   shape.ffn = fields.Size("intermediate_size");
-  for (std::size_t i = 0; i < has.size(); ++i) {
-    has[i] = i >= dense && static_cast<std::int64_t>(i) % step == 0;
-    if (!has[i]) shape.layers[i].ffn_parameters = FfnParameters(shape.hidden, shape.ffn, traits);
-  }
-  const std::int64_t ffn = fields.Size("moe_intermediate_size");
-  SetExperts(fields,
-             {.experts = fields.Size("n_routed_experts"),
-              .top_k = fields.Size("num_experts_per_tok"),
-              .ffn = ffn,
-              .shared_ffn = fields.CountOr("n_shared_experts", 0) * ffn,
-              .choice_bias = choice_bias},
-             traits, "n_routed_experts", "num_experts_per_tok", has, shape);
+  ReadDenseNetworks(fields, traits, has, shape);
+  ReadExperts(fields,
+              {.count = "n_routed_experts",
+               .ffn = "moe_intermediate_size",
+               .shared_count = "n_shared_experts",
+               .choice_bias = choice_bias},
+              traits, has, shape);
   FinishParameters(fields, traits, shape);
 }
 

@@ -123,6 +123,30 @@ TEST(ConfigRefusalTest, WhatIsNoJsonOrTooMuchOfItIsRefusedAtOnce) {
   EXPECT_NE(RefusalOf(large).find("bytes"), std::string::npos);
 }
 
+// A parser would take one of the two and say nothing.
+TEST(ConfigRefusalTest, FieldsThatAreThereTwiceAreRefusedIfTheyDiffer) {
+  const auto with = [](const std::string& more) {
+    std::string text = kGood;
+    return text.insert(text.rfind('}'), ", " + more);
+  };
+  EXPECT_EQ(RefusalOf(with(R"("head_dim": 128)")), "accepted");
+  EXPECT_EQ(RefusalOf(with(R"("a": [1, {"b": "c"}], "a": [1, {"b": "c"}])")), "accepted");
+  EXPECT_EQ(RefusalOf(with(R"("a": {"c": 1}, "b": {"c": 2}, "d": [{"c": 1}, {"c": 2}])")),
+            "accepted");
+  for (const auto& [more, field] : std::vector<std::pair<std::string, std::string>>{
+           {R"("head_dim": 64)", "head_dim"},
+           {R"("head_dim": "128")", "head_dim"},
+           {R"("head_dim": null)", "head_dim"},
+           {R"("model_type": "llama")", "model_type"},
+           {R"("a": [1, 2], "a": [1, 3])", "a"},
+           {R"("a": {"b": {"c": 1, "c": 1.5}})", "a.b.c"},
+           {R"("a": [{"b": true, "b": false}])", "a.b"}}) {
+    EXPECT_NE(RefusalOf(with(more)).find("config.json: " + field + ": is there twice"),
+              std::string::npos)
+        << more << ": " << RefusalOf(with(more));
+  }
+}
+
 // The largest numbers that each field may have: no product of them overflows.
 TEST(ConfigRefusalTest, TheLargestNumbersMakeNoNonsense) {
   Json json = Json::parse(R"({"model_type": "qwen3_moe", "hidden_size": 1048576, "head_dim": 16,

@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/checked.h"
 #include "formats/huggingface/families.h"
 #include "formats/json.h"
 #include "formats/metadata_value.h"
 #include "plan/config_families.h"
+#include "plan/json_duplicates.h"
 
 namespace folio {
 namespace {
 
-std::array<std::span<const ConfigFamily>, 5> AllFamilies() {
-  return {DenseFamilies(), ExpertFamilies(), WindowFamilies(), LatentFamilies(), HybridFamilies()};
+std::array<std::span<const ConfigFamily>, 6> AllFamilies() {
+  return {DenseFamilies(),  ExpertFamilies(), WindowFamilies(),
+          LatentFamilies(), HybridFamilies(), MambaFamilies()};
 }
 
 const ConfigFamily* FindFamily(std::string_view model_type) {
@@ -23,13 +26,6 @@ const ConfigFamily* FindFamily(std::string_view model_type) {
     }
   }
   return nullptr;
-}
-
-std::string KnownList() {
-  std::string list;
-  for (const std::string_view type : PlannableModelTypes())
-    list += (list.empty() ? "" : ", ") + std::string(type);
-  return list;
 }
 
 // "Qwen3MoeForCausalLM" is the class of "qwen3_moe": what stands for model_type in files without
@@ -119,6 +115,8 @@ Status CheckSums(ShapeFields& fields, const ModelShape& shape) {
 Result<ModelShape> ReadConfigShape(const std::string& path, std::string_view text) {
   const Result<Json> document = ParseJson(text, {.bytes = kMostConfigBytes});
   if (!document) return InputError(path, "text", document.error().why);
+  if (const std::optional<std::string> twice = FindContradiction(text))
+    return InputError(path, *twice, "is there twice, with different values");
   ShapeFields whole(ConfigFields(path, *document));
   ModelShape shape{.source = path};
   std::string model_type;
@@ -129,8 +127,9 @@ Result<ModelShape> ReadConfigShape(const std::string& path, std::string_view tex
   }
   const ConfigFamily* family = FindFamily(model_type);
   if (family == nullptr) {
-    return InputError(path, "model_type",
-                      QuotedExcerpt(model_type) + " is not known; known are " + KnownList());
+    return InputError(
+        path, "model_type",
+        QuotedExcerpt(model_type) + " is not known; `folio plan --list` tells which are");
   }
   shape.architecture = model_type;
   shape.name = whole.WordOr("_name_or_path", "");

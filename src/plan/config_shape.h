@@ -14,9 +14,9 @@ namespace folio {
 // Larger files are refused unread: real ones have some kilobytes.
 inline constexpr std::size_t kMostConfigBytes = std::size_t{4} << 20;
 
-// `path` names the file in errors. A model_type that no family here knows is an input error that
-// lists what is known; so is a field that is missing, of the wrong kind, out of its bounds or in
-// contradiction to another: each by its name.
+// `path` names the file in errors. A model_type that no family here knows is an input error; so is
+// a field that is missing, of the wrong kind, out of its bounds or in contradiction to another:
+// each by its name.
 Result<ModelShape> ReadConfigShape(const std::string& path, std::string_view text);
 
 // Every model_type that is known, sorted.

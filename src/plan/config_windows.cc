@@ -7,31 +7,6 @@
 namespace folio {
 namespace {
 
-void SetWindow(LayerShape& layer, std::int64_t window) {
-  if (layer.kv.kv_heads > 0) layer.kv.window = window;
-}
-
-// By the list of newer writers, else one layer in `pattern` sees everything, the last of them.
-void SetWindows(ShapeFields& fields, std::int64_t window, std::int64_t pattern, ModelShape& shape) {
-  const auto count = static_cast<std::int64_t>(shape.layers.size());
-  if (fields.Has("layer_types")) {
-    const std::vector<std::string> types = fields.Words("layer_types", count);
-    if (!fields.status()) return;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      if (types[i] == "sliding_attention") {
-        SetWindow(shape.layers[i], window);
-      } else if (types[i] != "full_attention") {
-        fields.Refuse("layer_types",
-                      "has '" + types[i] + "'; known here are full_attention, sliding_attention");
-      }
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < shape.layers.size(); ++i) {
-    if (static_cast<std::int64_t>(i + 1) % pattern != 0) SetWindow(shape.layers[i], window);
-  }
-}
-
 // Gemma Team 2024, "Gemma 2", table 1: windows of 4096 in every second layer.
 void Gemma2(ShapeFields& fields, ModelShape& shape) {
   ReadDecoder(fields, {.norms = 4, .tied = true}, 0, shape);
@@ -53,51 +28,10 @@ void Gemma3(ShapeFields& fields, ModelShape& shape) {
   const DecoderTraits traits = {.norms = 4, .head_norms = 2, .tied = true};
   shape.query_heads = static_cast<int>(heads.query_heads);
   shape.ffn = fields.Size("intermediate_size");
-  for (LayerShape& layer : shape.layers) {
-    SetAttention(shape, heads, traits, 0, layer);
-    layer.ffn_parameters = FfnParameters(shape.hidden, shape.ffn, traits);
-  }
-  FinishParameters(fields, traits, shape);
+  SetDecoder(fields, heads, traits, 0, shape);
   SetWindows(fields, fields.TokensOr("sliding_window", 4096),
              fields.SizeOr(fields.AnyOf({"sliding_window_pattern", "_sliding_window_pattern"}), 6),
              shape);
-}
-
-// Google 2025, Gemma 3n: the last layers read the keys and values of the last layer of their kind
-// that has its own. Its per-layer embeddings and its small networks beside each layer are not
-// counted here.
-void Gemma3n(ShapeFields& fields, ModelShape& shape) {
-  ReadSizes(fields, shape);
-  const HeadShape heads = ReadHeads(fields, shape);
-  shape.query_heads = static_cast<int>(heads.query_heads);
-  for (LayerShape& layer : shape.layers) SetAttention(shape, heads, {}, 0, layer);
-  SetWindows(fields, fields.Tokens("sliding_window"), 5, shape);
-  const std::int64_t shared = fields.CountOr("num_kv_shared_layers", 0);
-  const auto count = static_cast<std::int64_t>(shape.layers.size());
-  if (shared >= count && fields.status())
-    fields.Refuse("num_kv_shared_layers",
-                  "is " + std::to_string(shared) + " of " + std::to_string(count) + " layers");
-  if (!fields.status()) return;
-  const std::int64_t own = count - shared;
-  for (std::int64_t i = own; i < count; ++i) {
-    LayerShape& layer = shape.layers[static_cast<std::size_t>(i)];
-    for (std::int64_t from = own - 1; from >= 0 && layer.reuses < 0; --from) {
-      if (shape.layers[static_cast<std::size_t>(from)].kv.window == layer.kv.window)
-        layer.reuses = static_cast<int>(from);
-    }
-    if (layer.reuses < 0) {
-      fields.Refuse("layer_types", "has no layer before the shared ones that sees what layer " +
-                                       std::to_string(i) + " does");
-      return;
-    }
-  }
-  for (std::int64_t i = own; i < count; ++i) {
-    LayerShape& layer = shape.layers[static_cast<std::size_t>(i)];
-    layer.kv = {.kv_heads = 0, .head_dim = layer.kv.head_dim, .window = layer.kv.window};
-  }
-  for (LayerShape& layer : shape.layers) layer.mixer_parameters = 0;
-  fields.Note(
-      "parameters of this family are not counted; give the weights' size (--weights-bytes)");
 }
 
 void Cohere2(ShapeFields& fields, ModelShape& shape) {
@@ -125,15 +59,12 @@ void GptOss(ShapeFields& fields, ModelShape& shape) {
       .qkv_bias = true, .out_bias = true, .ffn_bias = true, .sinks = true};
   ReadSizes(fields, shape);
   const HeadShape heads = ReadHeads(fields, shape);
-  shape.query_heads = static_cast<int>(heads.query_heads);
   for (LayerShape& layer : shape.layers) SetAttention(shape, heads, traits, 0, layer);
-  SetExperts(fields,
-             {.experts = fields.Size("num_local_experts"),
-              .top_k = fields.Size(fields.AnyOf({"num_experts_per_tok", "experts_per_token"})),
-              .ffn = fields.Size("intermediate_size"),
-              .router_bias = true},
-             traits, "num_local_experts", "num_experts_per_tok",
-             std::vector<bool>(shape.layers.size(), true), shape);
+  ReadExperts(fields,
+              {.count = "num_local_experts",
+               .top_k = fields.AnyOf({"num_experts_per_tok", "experts_per_token"}),
+               .router_bias = true},
+              traits, AllLayers(shape), shape);
   FinishParameters(fields, traits, shape);
   // Without the list, layers 0, 2, ... see the window: the pattern of SetWindows with 2.
   SetWindows(fields, fields.Tokens("sliding_window"), 2, shape);
@@ -143,7 +74,6 @@ void GptOss(ShapeFields& fields, ModelShape& shape) {
 void Llama4(ShapeFields& fields, ModelShape& shape) {
   ReadSizes(fields, shape);
   const HeadShape heads = ReadHeads(fields, shape);
-  shape.query_heads = static_cast<int>(heads.query_heads);
   const DecoderTraits traits;
   shape.ffn = fields.SizeOr("intermediate_size_mlp", 1);
   const std::int64_t step = fields.SizeOr("interleave_moe_layer_step", 1);
@@ -158,13 +88,8 @@ void Llama4(ShapeFields& fields, ModelShape& shape) {
     experts[i] = number % step == 0;
     if (!experts[i]) layer.ffn_parameters = FfnParameters(shape.hidden, shape.ffn, traits);
   }
-  const std::int64_t ffn = fields.Size("intermediate_size");
-  SetExperts(fields,
-             {.experts = fields.Size("num_local_experts"),
-              .top_k = fields.Size("num_experts_per_tok"),
-              .ffn = ffn,
-              .shared_ffn = ffn},
-             traits, "num_local_experts", "num_experts_per_tok", experts, shape);
+  ReadExperts(fields, {.count = "num_local_experts", .shared_ffn = "intermediate_size"}, traits,
+              experts, shape);
   FinishParameters(fields, traits, shape);
 }
 
@@ -174,7 +99,6 @@ void Hunyuan(ShapeFields& fields, ModelShape& shape) {
   const DecoderTraits traits = {.head_norms = 2, .tied = true};
   ReadSizes(fields, shape);
   const HeadShape heads = ReadHeads(fields, shape);
-  shape.query_heads = static_cast<int>(heads.query_heads);
   const bool shares = fields.FlagOr("use_cla", false);
   const std::int64_t factor = shares ? fields.Size("cla_share_factor") : 1;
   const std::int64_t ffn = fields.Size("intermediate_size");
@@ -192,26 +116,55 @@ void Hunyuan(ShapeFields& fields, ModelShape& shape) {
                                                          (heads.key_dim + heads.value_dim));
   }
   if (experts > 1) {
-    SetExperts(fields,
-               {.experts = experts,
-                .top_k = fields.Size("moe_topk"),
-                .ffn = fields.SizeOr("moe_intermediate_size", ffn),
-                .shared_ffn = fields.CountOr("num_shared_expert", 1) * ffn},
-               traits, "num_experts", "moe_topk", std::vector<bool>(shape.layers.size(), true),
-               shape);
+    ReadExperts(fields,
+                {.count = "num_experts",
+                 .top_k = "moe_topk",
+                 .ffn = fields.AnyOf({"moe_intermediate_size", "intermediate_size"}),
+                 .shared_count = "num_shared_expert",
+                 .shared_unit = "intermediate_size",
+                 .shared_count_or = 1},
+                traits, AllLayers(shape), shape);
   }
   FinishParameters(fields, traits, shape);
 }
 
 constexpr std::array kFamilies = {
-    ConfigFamily{"cohere2", Cohere2},      ConfigFamily{"exaone4", Exaone4},
-    ConfigFamily{"gemma2", Gemma2},        ConfigFamily{"gemma3_text", Gemma3},
-    ConfigFamily{"gemma3n_text", Gemma3n}, ConfigFamily{"gpt_oss", GptOss},
-    ConfigFamily{"hunyuan", Hunyuan},      ConfigFamily{"llama4_text", Llama4},
+    ConfigFamily{"cohere2", Cohere2},
+    ConfigFamily{"exaone4", Exaone4},
+    ConfigFamily{"gemma2", Gemma2},
+    ConfigFamily{"gemma3_text", Gemma3},
+    ConfigFamily{"gemma3n_text", ReadGemma3n},
+    ConfigFamily{"gpt_oss", GptOss},
+    ConfigFamily{"hunyuan", Hunyuan},
+    ConfigFamily{"llama4_text", Llama4},
     ConfigFamily{"olmo3", Olmo3},
 };
 
+void SetWindow(LayerShape& layer, std::int64_t window) {
+  if (layer.kv.kv_heads > 0) layer.kv.window = window;
+}
+
 }  // namespace
+
+void SetWindows(ShapeFields& fields, std::int64_t window, std::int64_t pattern, ModelShape& shape) {
+  const auto count = static_cast<std::int64_t>(shape.layers.size());
+  if (fields.Has("layer_types")) {
+    const std::vector<std::string> types = fields.Words("layer_types", count);
+    if (!fields.status()) return;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      if (types[i] == "sliding_attention") {
+        SetWindow(shape.layers[i], window);
+      } else if (types[i] != "full_attention") {
+        fields.Refuse("layer_types",
+                      "has '" + types[i] + "'; known here are full_attention, sliding_attention");
+      }
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < shape.layers.size(); ++i) {
+    if (static_cast<std::int64_t>(i + 1) % pattern != 0) SetWindow(shape.layers[i], window);
+  }
+}
 
 std::span<const ConfigFamily> WindowFamilies() { return kFamilies; }
 

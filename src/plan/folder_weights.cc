@@ -52,7 +52,7 @@ Status AddSafetensors(const std::string& path, const ByteSource& source, FolderW
       sum.weights.experts += bytes;
     } else if (entry.name.ends_with("embed_tokens.weight")) {
       sum.embedding_bytes += bytes;
-    } else {
+    } else if (!entry.name.ends_with("embed_tokens_per_layer.weight")) {
       sum.has_output |= entry.name.ends_with("lm_head.weight");
       sum.weights.always += bytes;
     }

@@ -3,9 +3,6 @@
 #ifndef FOLIO_PLAN_GGUF_SHAPE_H_
 #define FOLIO_PLAN_GGUF_SHAPE_H_
 
-#include <string_view>
-#include <vector>
-
 #include "base/error.h"
 #include "formats/model_file.h"
 #include "plan/model_shape.h"
@@ -14,14 +11,6 @@ namespace folio {
 
 // An architecture that is known neither to the engine nor here is an input error.
 Result<ModelShape> ReadGgufShape(const ModelFile& file);
-
-// As above, by the keys alone, for any architecture that is known here.
-Result<ModelShape> ReadGgufShapeByKeys(const ModelFile& file);
-
-// Parameters and bytes of the tensors: exact.
-void CountTensors(const ModelFile& file, ModelShape& shape);
-
-std::vector<std::string_view> PlannableArchitectures();
 
 }  // namespace folio
 

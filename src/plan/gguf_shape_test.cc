@@ -181,6 +181,24 @@ TEST(GgufShapeTest, LatentVectorsAndTensorsAreCounted) {
   EXPECT_EQ(shape.weights->always, 4U * (32 * 300 + 32 * 4));
 }
 
+// Gemma 3n: rows are looked up of it, so that no step reads it whole.
+TEST(GgufShapeTest, AnEmbeddingOfLayersIsCountedButNotRead) {
+  const auto base = [] {
+    return Model("gemma3n")
+        .Uint("block_count", 2)
+        .Uint("embedding_length", 32)
+        .Uint("attention.head_count", 1)
+        .Uint("attention.head_count_kv", 1)
+        .Uint("attention.sliding_window", 100);
+  };
+  const ModelShape without = base().ShapeOrFail();
+  const ModelShape with = base().Tensor("per_layer_token_embd.weight", {64, 300}).ShapeOrFail();
+  EXPECT_EQ(with.parameters->total(), without.parameters->total() + 64 * 300);
+  EXPECT_EQ(with.parameters->active(), without.parameters->active());
+  EXPECT_EQ(with.weights->all, without.weights->all + 4U * 64 * 300);
+  EXPECT_EQ(with.weights->always, without.weights->always);
+}
+
 TEST(GgufShapeTest, WhatIsMissingOrUnknownIsNamed) {
   const auto refusal = [](Model model) {
     const Result<ModelShape> shape = model.Shape();

@@ -6,6 +6,9 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "plan/config_shape.h"
 #include "plan/known_models.h"
@@ -132,13 +135,56 @@ std::vector<KnownModel> KnownModels() {
            "num_key_value_heads": 1, "sliding_window": 512, "vocab_size": 262144,
            "max_position_embeddings": 32768})",
        18'432, 268'098'176},
-      // Of 35 layers the last 15 read others' keys and values: 20 x 2 x 2 x 256 x 2.
+      // Of 35 layers the last 15 read others' keys and values: 20 x 2 x 2 x 256 x 2. Parameters, of
+      // text alone (published with 6.87 B): embedding 262,400 x 2048; a table of 262,144 rows of
+      // 256
+      // for each layer; 2 x 3 matrices of 2048 x 2048 for AltUp's streams; 2048 x 35 x 256 into the
+      // layers' inputs and a norm of 256; the last norm. A layer: q and o 2 x 2048 x 2048, k and v
+      // 2 x 2048 x 512, head norms 2 x 256; 3 x 2048 x 16,384; 4 norms of 2048; AltUp's router
+      // 4 x 2048 and norm 2048, 64 + 16 coefficients, scale 2048; LAuReL 2 x 2048 x 64 and norm
+      // 2048;
+      // its input's gate and way back 2 x 2048 x 256 and norm 2048.
       {"Gemma-3n-E4B",
        R"({"model_type": "gemma3n", "text_config": {"model_type": "gemma3n_text",
            "hidden_size": 2048, "head_dim": 256, "num_hidden_layers": 35, "num_attention_heads": 8,
            "num_key_value_heads": 2, "sliding_window": 512, "num_kv_shared_layers": 15,
+           "intermediate_size": 16384, "altup_num_inputs": 4, "laurel_rank": 64,
+           "hidden_size_per_layer_input": 256, "vocab_size_per_layer_input": 262144,
            "vocab_size": 262400, "max_position_embeddings": 32768}})",
-       40'960},
+       40'960,
+       262'400ULL * 2048 + 262'144ULL * 35 * 256 + 6ULL * 2048 * 2048 + 2048ULL * 35 * 256 + 256 +
+           2048 +
+           35ULL *
+               (2ULL * 2048 * 2048 + 2 * 2048 * 512 + 2 * 256 + 3ULL * 2048 * 16'384 + 4 * 2048 +
+                4 * 2048 + 2048 + 64 + 16 + 2048 + 2 * 2048 * 64 + 2048 + 2 * 2048 * 256 + 2048)},
+      // The same with 30 layers of 8192 (published with 4.46 B for text); 20 of them store.
+      {"Gemma-3n-E2B",
+       R"({"model_type": "gemma3n", "text_config": {"model_type": "gemma3n_text",
+           "hidden_size": 2048, "head_dim": 256, "num_hidden_layers": 30, "num_attention_heads": 8,
+           "num_key_value_heads": 2, "sliding_window": 512, "num_kv_shared_layers": 10,
+           "intermediate_size": [8192, 8192, 8192, 8192, 8192, 8192, 8192, 8192, 8192, 8192,
+             8192, 8192, 8192, 8192, 8192, 8192, 8192, 8192, 8192, 8192,
+             8192, 8192, 8192, 8192, 8192, 8192, 8192, 8192, 8192, 8192],
+           "altup_num_inputs": 4, "laurel_rank": 64,
+           "hidden_size_per_layer_input": 256, "vocab_size_per_layer_input": 262144,
+           "vocab_size": 262400, "max_position_embeddings": 32768}})",
+       40'960,
+       262'400ULL * 2048 + 262'144ULL * 30 * 256 + 6ULL * 2048 * 2048 + 2048ULL * 30 * 256 + 256 +
+           2048 +
+           30ULL *
+               (2ULL * 2048 * 2048 + 2 * 2048 * 512 + 2 * 256 + 3ULL * 2048 * 8192 + 4 * 2048 +
+                4 * 2048 + 2048 + 64 + 16 + 2048 + 2 * 2048 * 64 + 2048 + 2 * 2048 * 256 + 2048)},
+      // Attention and Mamba-2 in each of 36 layers, 36 x 2 x 2 x 64 x 2; 24 states of 64 x 128 and
+      // 3
+      // inputs of 1536 + 2 x 128 channels. Published: 521,411,104 parameters.
+      {"Falcon-H1-0.5B",
+       R"({"model_type": "falcon_h1", "hidden_size": 1024, "intermediate_size": 2048,
+           "head_dim": 64, "num_hidden_layers": 36, "num_attention_heads": 8,
+           "num_key_value_heads": 2, "mamba_d_ssm": 1536, "mamba_n_heads": 24, "mamba_d_head": 64,
+           "mamba_d_state": 128, "mamba_n_groups": 1, "mamba_d_conv": 4, "mamba_rms_norm": false,
+           "mamba_conv_bias": true, "mamba_proj_bias": false, "projectors_bias": false,
+           "vocab_size": 32784, "max_position_embeddings": 16384, "tie_word_embeddings": false})",
+       18'432, 521'411'104, 36ULL * 4 * (24 * 64 * 128 + 3 * (1536 + 2 * 128))},
       // 36 x 2 x 8 x 64 x 2 (vLLM's log: 78,384 tokens in 5.38 GiB).
       {"gpt-oss-120b",
        R"({"model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880, "head_dim": 64,
@@ -360,16 +406,37 @@ TEST(KnownModelsTest, Lfm2TakesItsAttentionLayersAndItsStateOnce) {
   EXPECT_EQ(longer.state_bytes, 163'840U) << "a state does not grow with the context";
 }
 
-// Published as 46.7 billion of which 12.9 are used for a token; 30.5 and 3.3; 116.8 and 5.1; 671
-// and 37.
+// Published as 46.7 billion of which 12.9 are used for a token, and 30.5 and 3.3, the embedding
+// counted; as 116.8 and 5.13, 20.9 and 3.61, 671 and 37 without it.
 TEST(KnownModelsTest, ParametersOfATokenAreThosePublished) {
-  const std::vector<std::pair<std::string, double>> published = {
-      {"Mixtral-8x7B", 12.9}, {"Qwen3-30B-A3B", 3.3}, {"gpt-oss-120b", 5.7}, {"DeepSeek-V3", 38.0}};
-  for (const auto& [name, active] : published) {
+  const auto billions = [](std::uint64_t number) { return static_cast<double>(number) / 1e9; };
+  for (const auto& [name, active] : std::vector<std::pair<std::string, double>>{
+           {"Mixtral-8x7B", 12.88}, {"Qwen3-30B-A3B", 3.35}}) {
     const ModelShape shape = ShapeOrFail(Model(name));
-    ASSERT_TRUE(shape.parameters.has_value()) << name;
-    EXPECT_NEAR(static_cast<double>(shape.parameters->active()) / 1e9, active, 0.06 + active / 50)
+    EXPECT_NEAR(billions(shape.parameters.value().active()), active, 0.005) << name;
+  }
+  for (const auto& [name, active] : std::vector<std::pair<std::string, double>>{
+           {"gpt-oss-120b", 5.13}, {"gpt-oss-20b", 3.61}, {"DeepSeek-V3", 37.1}}) {
+    const ModelShape shape = ShapeOrFail(Model(name));
+    EXPECT_NEAR(billions(shape.parameters.value().active_but_lookups()), active,
+                active > 10 ? 0.5 : 0.005)
         << name;
+  }
+}
+
+// 6.87 B and 4.46 B of text, of which the layers' own embeddings are looked up: what "E4B" and
+// "E2B" leave out.
+TEST(KnownModelsTest, EmbeddingsOfLayersAreNoPartOfWhatATokenReads) {
+  for (const auto& [name, all, effective] : std::vector<std::tuple<std::string, double, double>>{
+           {"Gemma-3n-E4B", 6.87, 4.52}, {"Gemma-3n-E2B", 4.46, 2.44}}) {
+    const ModelShape shape = ShapeOrFail(Model(name));
+    ASSERT_TRUE(shape.parameters.has_value());
+    EXPECT_NEAR(static_cast<double>(shape.parameters->total()) / 1e9, all, 0.005);
+    EXPECT_NEAR(static_cast<double>(shape.parameters->active()) / 1e9, effective, 0.005);
+    const auto weights = EstimateWeights(shape, "bf16", "");
+    ASSERT_TRUE(weights.has_value());
+    EXPECT_EQ(weights->all, 2 * shape.parameters->total());
+    EXPECT_EQ(weights->always, 2 * shape.parameters->active());
   }
 }
 

@@ -165,6 +165,18 @@ def test_well_known_models_by_name(folio, plan):
     refused(folio("plan", "no-such-model"), 3, "no-such-model", "Qwen3-8B")
 
 
+def test_what_is_known_by_name_is_listed(folio, config):
+    known = folio("plan", "--list", "--json").json()
+    assert {"Qwen3-8B", "Kimi-K3"} < set(known["models"])
+    assert {"gemma3n_text", "deepseek_v3", "falcon_h1"} < set(known["model_types"])
+    assert {"llama", "qwen3next", "gpt-oss"} < set(known["gguf_architectures"])
+    text = folio("plan", "--list").out
+    for names in known.values():
+        assert len(names) == len(set(names)) and all(name in text for name in names)
+    refused(folio("plan", "--list", "Qwen3-8B"), 2, "--list")
+    refused(folio("plan", config({"model_type": "telepathy"})), 3, "model_type", '"telepathy"', "folio plan --list")
+
+
 def test_traffic_speed_and_a_hosted_caches_price(folio, plan, config):
     answer = plan("Mixtral-8x7B", "--context", 1000, "--batch", 4, "--bandwidth", 100, "--compute", 1000)["traffic"]
     # 8 (1 - (1 - 2/8)^4)
@@ -381,7 +393,7 @@ def test_parameters_of_a_token_are_told_with_and_without_the_embedding(folio, pl
     model = plan("gpt-oss-20b")["model"]
     assert model["active_parameters"] - model["active_parameters_without_lookups"] == 201_088 * 2880
     assert round(model["active_parameters_without_lookups"] / 1e9, 1) == 3.6
-    assert "3.6 B but for rows looked up" in folio("plan", "gpt-oss-20b").out
+    assert "(4 of 32 experts; 3.6 B without the embedding)" in folio("plan", "gpt-oss-20b").out
     tied = plan("LFM2-1.2B")["model"]
     assert tied["active_parameters"] == tied["active_parameters_without_lookups"]
 
