@@ -10,6 +10,24 @@ namespace {
 
 using LayersByWindow = std::map<std::int64_t, std::vector<int>>;
 
+// The sequence by which groupings are compared.
+constexpr std::int64_t kTokens = 8192;
+
+// Padding in all blocks that such a sequence holds, in units of a block's part for one token: a
+// group that sees everything holds blocks for all tokens, and one with a window for few. A double,
+// since sizes near 2^64 are allowed; for those that occur it is exact.
+double PaddingHeld(std::span<const LayerSize> layers, const LayerGrouping& grouping) {
+  double held = 0;
+  for (const std::vector<int>& group : grouping.groups) {
+    std::size_t padding = grouping.block_bytes;
+    for (const int layer : group) padding -= layers[static_cast<std::size_t>(layer)].bytes;
+    const std::int64_t window = layers[static_cast<std::size_t>(group.front())].window;
+    held += static_cast<double>(padding) *
+            static_cast<double>(window == 0 ? kTokens : std::min(window, kTokens));
+  }
+  return held;
+}
+
 // Fills groups up to `limit` bytes, which no layer exceeds.
 LayerGrouping Fill(std::span<const LayerSize> layers, const LayersByWindow& by_window,
                    std::size_t limit) {
@@ -58,10 +76,14 @@ LayerGrouping GroupLayers(std::span<const LayerSize> layers, std::size_t max_gro
   }
   const std::size_t allowed = std::max(max_groups, by_window.size());
   LayerGrouping best;
+  double least = 0;
   for (const std::size_t limit : Limits(layers, by_window)) {  // rising: of equals the last wins
     LayerGrouping next = Fill(layers, by_window, limit);
     if (next.groups.size() > allowed) continue;
-    if (best.groups.empty() || next.padding_bytes <= best.padding_bytes) best = std::move(next);
+    const double held = PaddingHeld(layers, next);
+    if (!best.groups.empty() && held > least) continue;
+    least = held;
+    best = std::move(next);
   }
   return best;
 }

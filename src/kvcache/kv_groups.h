@@ -20,9 +20,9 @@ struct LayerGrouping {
   std::size_t padding_bytes = 0;         // what the other groups lack of it, together
 };
 
-// The grouping with the least padding that has at most `max_groups` groups, and of those the one
-// with the largest blocks; if there is none, one group for each window. Groups take layers in order
-// of depth. O(layers^2).
+// The grouping by which a sequence of 8192 tokens holds the least padding, of those with at most
+// `max_groups` groups, and of equals the one with the largest blocks; if there is none, one group
+// for each window. Groups take layers in order of depth. O(layers^2).
 LayerGrouping GroupLayers(std::span<const LayerSize> layers, std::size_t max_groups);
 
 }  // namespace folio
