@@ -9,7 +9,7 @@ import folder_writer
 import pytest
 from cli_checks import refused
 from pull_server import File, Server
-from raw_gguf import ARRAY, F32, STRING, U32, RawGguf, Tensor
+from raw_gguf import ARRAY, F32, I32, STRING, U16, U32, RawGguf, Tensor, tiny_model
 
 import make_tiny_models
 
@@ -140,7 +140,40 @@ def test_users_and_a_shared_prefix(plan, config):
     assert shared["kv"]["groups"][0]["shared_blocks"] == 50
 
 
-def test_a_folder_and_a_split_file_are_what_the_whole_is(plan, tiny_models, tmp_path):
+def split_file(whole, count):
+    """The files of a model split by tensors: all keys are in the first."""
+    parts = []
+    for number in range(count):
+        part = RawGguf(pairs=list(whole.pairs) if number == 0 else [], tensors=whole.tensors[number::count])
+        part.set("split.no", U16, number)
+        part.set("split.count", U16, count)
+        part.set("split.tensors.count", I32, len(whole.tensors))
+        parts.append(part.build())
+    return {f"tiny-{number:05}-of-{count:05}.gguf": body for number, body in enumerate(parts, 1)}
+
+
+def test_a_split_file_is_what_the_whole_is(folio, plan, hub, tmp_path):
+    (tmp_path / "whole.gguf").write_bytes(tiny_model().build())
+    whole = plan(tmp_path / "whole.gguf", "--context", 90)
+    files = split_file(tiny_model(), 3)
+    for name, body in files.items():
+        (tmp_path / name).write_bytes(body)
+    first, second, _ = (tmp_path / name for name in files)
+    answer = plan(first, "--context", 90)
+    hub.add_repo("org/split", files)
+    remote = plan("hf:org/split", "--context", 90, env=hub_environment(hub))
+    for one in (answer, remote):
+        assert one["model"].pop("source") != whole["model"].get("source")
+        assert one == {**whole, "model": {key: value for key, value in whole["model"].items() if key != "source"},
+                       "memory_bytes": one["memory_bytes"], "max_users": one["max_users"]}
+    refused(folio("plan", second), 3, str(second), "first")
+    second.unlink()
+    refused(folio("plan", first), 3, str(second))
+    second.write_bytes(files[first.name])
+    refused(folio("plan", first), 3, str(second), "split.no")
+
+
+def test_a_folder_is_what_the_whole_is(plan, tiny_models, tmp_path):
     whole = plan(tiny_models("llama3"), "--context", 90)
     folder = tmp_path / "folder"
     folder_writer.write_folder("llama3", folder, parts=2)
