@@ -46,23 +46,32 @@ WeightShape Scaled(const WeightShape& weights, std::uint64_t bytes) {
   return {.all = bytes, .always = part(weights.always), .experts = part(weights.experts)};
 }
 
-Status AddTraffic(const PlanArgs& args, PlanAnswer& answer) {
-  const ModelShape& shape = *answer.shape;
+// What a step reads its weights from: of the size that the plan counts, where it is not the file's.
+Result<std::optional<WeightShape>> WeightsToRead(const PlanArgs& args, const ModelShape& shape) {
   std::optional<WeightShape> weights = shape.weights;
-  if ((!weights || !args.weights.empty()) && shape.parameters) {
-    const bool given = !args.weights.empty();
+  const bool given = !args.weights.empty();
+  if ((!weights || given) && shape.parameters) {
     const Result<WeightShape> estimate = EstimateWeights(
         shape, given ? args.weights : shape.stored_type, given ? "" : shape.expert_type);
     if (!estimate) return std::unexpected(estimate.error());
     weights = *estimate;
   }
-  if (args.weights_bytes > 0) weights = Scaled(weights.value_or(WeightShape{}), args.weights_bytes);
-  if (!weights) return {};
+  if (args.weights_bytes > 0) return Scaled(weights.value_or(WeightShape{}), args.weights_bytes);
+  if (weights && !given && shape.engine_weights) return Scaled(*weights, shape.engine_weights->all);
+  return weights;
+}
+
+Status AddTraffic(const PlanArgs& args, PlanAnswer& answer) {
+  const ModelShape& shape = *answer.shape;
+  const Result<std::optional<WeightShape>> read = WeightsToRead(args, shape);
+  if (!read) return std::unexpected(read.error());
+  if (!*read) return {};
+  const WeightShape& weights = **read;
   TrafficQuestion question = {.context = answer.plan.context,
                               .codings = answer.settings.kv.codings};
-  answer.one = PlanTraffic(shape, *weights, question, answer.machine);
+  answer.one = PlanTraffic(shape, weights, question, answer.machine);
   question.batch = BatchOf(args);
-  answer.batch = PlanTraffic(shape, *weights, question, answer.machine);
+  answer.batch = PlanTraffic(shape, weights, question, answer.machine);
   return {};
 }
 

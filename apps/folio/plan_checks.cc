@@ -29,9 +29,16 @@ class Options {
   const std::vector<OptionFact>& facts_;
 };
 
+Status CheckList(const PlanArgs& args, const std::vector<OptionFact>& facts) {
+  if (!args.list) return {};
+  for (const OptionFact& fact : facts) {
+    if (fact.given && fact.name != "--list" && fact.name != "--json")
+      return UsageError("plan", fact.name, "says nothing about --list, which is about no model");
+  }
+  return {};
+}
+
 Status CheckModels(const PlanArgs& args, const Options& options) {
-  if (args.list && !args.models.empty())
-    return UsageError("plan", "--list", "is about no model: leave " + args.models[0] + " out");
   if (args.models.size() > 1 && !args.compare)
     return UsageError("plan", args.models[1], "one model only, or several with --compare");
   if (!args.compare) return {};
@@ -78,8 +85,9 @@ Status CheckHosted(const PlanArgs& args, const Options& options) {
 
 Status CheckPlanOptions(const PlanArgs& args, const std::vector<OptionFact>& given) {
   const Options options(given);
-  for (const Status& checked : {CheckModels(args, options), CheckSpeed(args, options),
-                                CheckWeights(options), CheckHosted(args, options)}) {
+  for (const Status& checked :
+       {CheckList(args, given), CheckModels(args, options), CheckSpeed(args, options),
+        CheckWeights(options), CheckHosted(args, options)}) {
     if (!checked) return checked;
   }
   return {};

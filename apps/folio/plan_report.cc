@@ -21,7 +21,7 @@ void AppendKv(const PlanAnswer& answer, std::string& text) {
   for (const KvKindPlan& kind : kv.kinds) {
     std::int64_t blocks = 0;
     for (const KvGroupPlan& group : kv.groups) {
-      if (group.window == kind.window) blocks = group.blocks_per_sequence;
+      if (group.window == kind.window) blocks += group.blocks_per_sequence;
     }
     table.Add({KindName(kind), std::to_string(kind.layers), Grouped(kind.bytes_per_token),
                Grouped(blocks)});
@@ -169,9 +169,11 @@ std::string PlanText(const PlanAnswer& answer) {
   AppendChart(plan, answer.settings.memory, text);
   if (!plan.weights_known) text += "  the weights are not known and not counted\n";
   if (plan.weights_estimated) text += "  weights: estimated from the number of parameters\n";
-  text += "\nAt most " + Grouped(answer.max_users) + " users of " + Grouped(plan.context) +
-          " tokens, or " + Grouped(answer.max_context) + " tokens for " + Grouped(plan.users) +
-          (plan.users == 1 ? " user\n" : " users\n");
+  text +=
+      "\nAt most " + Grouped(answer.max_users) + " users of " + Grouped(plan.context) +
+      " tokens, or " + Grouped(answer.max_context) + " tokens" +
+      (answer.max_context == answer.shape->context_length ? ", the model's longest context," : "") +
+      " for " + Grouped(plan.users) + (plan.users == 1 ? " user\n" : " users\n");
   if (const std::string past = ContextRemark(*answer.shape, plan.context); !past.empty())
     text += "note: " + past + "\n";
   AppendSpeed(answer, text);

@@ -9,6 +9,8 @@
 
 #include "engine/engine_testing.h"
 #include "engine/load_options.h"
+#include "model/moe_layer.h"
+#include "model/positions.h"
 #include "plan/planner.h"
 #include "plan/read_shape.h"
 
@@ -68,6 +70,25 @@ Plan PredictOrFail(const std::string& path, const LoadOptions& options, Isa isa,
   return plan.value_or(Plan{});
 }
 
+// What the weights' buffers hold.
+std::uint64_t WeightBytesOf(const LoadedModel& model) {
+  std::uint64_t bytes = model.weights().packing.storage_bytes();
+  for (const TransposedTensor& transposed : model.weights().transposed)
+    bytes += transposed.tensor().bytes;
+  return bytes;
+}
+
+// The forward pass's buffer, and beside it the positions' factors, the experts' lists and logits of
+// each request and of a draft.
+std::uint64_t WorkspaceBytesOf(LoadedModel& model, const LoadOptions& options) {
+  const ModelConfig& config = model.config();
+  const std::size_t lists =
+      config.router.experts > 0 ? MoeLayer::ListBytes(config, options.max_batch_tokens) : 0;
+  return model.forward().workspace_bytes() +
+         RopePositions::Bytes(config, options.max_batch_tokens) + lists +
+         static_cast<std::uint64_t>(options.max_logit_rows * config.vocab) * sizeof(float);
+}
+
 class PredictedMemoryTest : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
 TEST_P(PredictedMemoryTest, IsWhatTheEngineTakes) {
@@ -87,8 +108,10 @@ TEST_P(PredictedMemoryTest, IsWhatTheEngineTakes) {
     EXPECT_EQ(plan.kv.num_blocks, model->cache().pool().num_blocks());
     EXPECT_EQ(plan.kv.bytes, model->kv_storage().size());
     EXPECT_EQ(plan.kv.groups.size(), model->kv_layout().groups.size());
+    EXPECT_EQ(plan.parts.weights_bytes, WeightBytesOf(*model));
     EXPECT_EQ(plan.parts.weights_bytes, model->plan().weights_bytes);
     EXPECT_EQ(plan.parts.kv_index_bytes, model->plan().kv_index_bytes);
+    EXPECT_EQ(plan.parts.workspace_bytes, WorkspaceBytesOf(*model, options));
     EXPECT_EQ(plan.parts.workspace_bytes, model->plan().workspace_bytes);
     EXPECT_EQ(plan.parts.program_bytes, model->plan().program_bytes);
     EXPECT_EQ(plan.total_bytes(), model->plan().total_bytes());

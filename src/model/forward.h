@@ -61,6 +61,8 @@ class Forward {
   // Bytes of workspace that Create reserves.
   static std::size_t WorkspaceBytes(const ModelConfig& config, const std::vector<LayerKv>& kv,
                                     const ForwardOptions& options, int threads);
+  // Of these, its buffer for rows, as reserved.
+  std::size_t workspace_bytes() const { return workspace_.size(); }
 
   // logits: [logit_rows, vocab]. Rows at most max_rows. Every row's bits depend only on its own
   // sequence.

@@ -85,6 +85,9 @@ def test_the_text_tells_what_the_document_does(folio, plan, config):
     text = folio("plan", path, "--context", 1001, "--users", 4, "--memory", "64GiB").out
     assert "147,456 bytes a token" in text and "7 slots of its last block are empty" in text
     assert f"At most {answer['max_users']:,} users" in text and "it fits" in text
+    assert "or 40,960 tokens, the model's longest context, for 4 users" in text
+    short = folio("plan", path, "--context", 1001, "--users", 4, "--memory", "20GiB").out
+    assert "longest context" not in short
     assert "█" in text or "#" in text
 
 
@@ -206,7 +209,8 @@ def test_what_is_known_by_name_is_listed(folio, config):
     text = folio("plan", "--list").out
     for names in known.values():
         assert len(names) == len(set(names)) and all(name in text for name in names)
-    refused(folio("plan", "--list", "Qwen3-8B"), 2, "--list")
+    refused(folio("plan", "--list", "Qwen3-8B"), 2, "MODEL", "--list")
+    refused(folio("plan", "--list", "--users", 3), 2, "--users", "--list")
     refused(folio("plan", config({"model_type": "telepathy"})), 3, "model_type", '"telepathy"', "folio plan --list")
 
 
@@ -386,6 +390,20 @@ def test_a_size_of_the_weights_that_is_given_is_what_a_step_reads(plan, config):
     whole = plan(config(QWEN3_8B), *options)
     half = plan(config(QWEN3_8B), *options, "--weights-bytes", f"{whole['weights_bytes'] // 2 // MIB}MiB")
     assert half["traffic"]["one"]["weight_bytes"] == pytest.approx(whole["traffic"]["one"]["weight_bytes"] / 2, rel=1e-3)
+
+
+def test_what_a_step_reads_is_what_the_engine_keeps(plan, gemma3):
+    answer = plan(gemma3, "--context", 1000)
+    # The embedding is the output: every weight is read.
+    assert answer["traffic"]["one"]["weight_bytes"] == pytest.approx(answer["weights_bytes"], rel=1e-6)
+
+
+def test_blocks_of_a_kind_of_layers_are_those_of_all_its_groups(folio, plan, gemma3):
+    kv = plan(gemma3, "--context", 2000)["kv"]
+    windowed = sum(group["blocks_per_sequence"] for group in kv["groups"] if group["window"])
+    rows = {line.split()[0]: line.split() for line in folio("plan", gemma3, "--context", 2000).out.splitlines() if line.strip()}
+    assert rows["window"][-1] == f"{windowed:,}" and rows["all"][-1] == "125"
+    assert windowed + 125 == kv["blocks_per_sequence"]
 
 
 def test_a_context_past_the_models_is_told(folio, config):
