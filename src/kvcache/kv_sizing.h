@@ -46,9 +46,9 @@ inline constexpr std::size_t kMaxKvGroups = 16;
 
 // Groups the layers and lays out a block. Layers are split by window; the groups' size is the one
 // that wastes least of a long sequence with at most kMaxKvGroups groups (3 layers for 3 full and 15
-// windowed ones: 1 + 5 groups), and of those the largest. Only a model with more than kMaxKvGroups different windows
-// gets more groups. Fails on a block size that is no positive multiple of 16, on a head size that
-// is no multiple of 32, and on a model without layers or heads.
+// windowed ones: 1 + 5 groups), and of those the largest. Only a model with more than kMaxKvGroups
+// different windows gets more groups. Fails on a block size that is no positive multiple of 16, on
+// a head size that is no multiple of 32, and on a model without layers or heads.
 Result<KvLayout> LayOutKvBlock(const KvSpec& spec, KvType type, int block_size);
 
 // How keys and values are stored, which need not be the same.
