@@ -69,6 +69,11 @@ def centred_q4_0(data):
     return blocks.tobytes()
 
 
+def of_bf16(data):
+    """Float32 values that BF16 holds, as in files that were converted from checkpoints."""
+    return (np.frombuffer(data, dtype="<u4") & np.uint32(0xFFFF0000)).tobytes()
+
+
 class Pool:
     """Random blocks of one type and standard deviation, from which tensors are cut."""
 
@@ -76,6 +81,8 @@ class Pool:
         block, self.block_bytes = random_weights.TYPES[type_name][1:]
         blocks = POOL_BYTES // self.block_bytes
         data = random_weights.random_blocks(1, f"{type_name} {std}", type_name, blocks * block, std)
+        if type_name == "F32":
+            data = of_bf16(data)
         self.data = centred_q4_0(data) if centred and type_name == "Q4_0" else data
         self.next_start = 0
 

@@ -29,7 +29,7 @@ std::size_t ExpertBytes(const MoeSetting& setting) {
 }
 
 std::size_t RouterBytes(const MoeSetting& setting, int experts) {
-  return PackedBytes(GgmlType::kF32, experts, setting.hidden);
+  return PackedBytes(GgmlType::kBF16, experts, setting.hidden);
 }
 
 // A small weight or, for the types with blocks, a scale that makes them so.
@@ -181,9 +181,12 @@ Result<ExpertStore> ExpertStore::Create(const MoeSetting& setting) {
     if (i > 0) std::memcpy(store.experts_bytes_.data() + i * each, first, each);
     store.experts_.push_back(ExpertAt(setting, first + i * each));
   }
-  const std::vector<float> rows =
-      NormalValues(static_cast<std::size_t>(kGrowthExperts.back() * setting.hidden), 0, 0);
-  PackRows(GgmlType::kF32, std::as_bytes(std::span(rows)).data(), kGrowthExperts.back(),
+  std::vector<std::uint16_t> rows;
+  for (const float value :
+       NormalValues(static_cast<std::size_t>(kGrowthExperts.back() * setting.hidden), 0, 0)) {
+    rows.push_back(FloatToBf16(value));
+  }
+  PackRows(GgmlType::kBF16, std::as_bytes(std::span(rows)).data(), kGrowthExperts.back(),
            setting.hidden, store.router_bytes_.data());
   return store;
 }
@@ -195,10 +198,10 @@ MoeWeights ExpertStore::Layer(int experts, int layer) const {
   const auto strip = static_cast<std::size_t>(layer * own % (all - own + 1));
   MoeWeights weights;
   weights.router = {
-      .type = GgmlType::kF32,
+      .type = GgmlType::kBF16,
       .n = experts,
       .k = hidden_,
-      .data = router_bytes_.data() + strip * PackedStripBytes(GgmlType::kF32, hidden_)};
+      .data = router_bytes_.data() + strip * PackedStripBytes(GgmlType::kBF16, hidden_)};
   const auto first = experts_.begin() + std::ptrdiff_t{experts} * layer;
   weights.experts.assign(first, first + experts);
   return weights;

@@ -157,7 +157,7 @@ void AddGrowth(const std::vector<GrowthPoint>& points, bool measured, LabStep& s
   }
   step.lines.push_back(
       line +
-      ". What grows is the router, of F32 as in model files; beside larger experts it is less.");
+      ". What grows is the router, of BF16 as in checkpoints; beside larger experts it is less.");
 }
 
 void AddNotes(const MoeSetting& setting, std::size_t cache, bool measured, LabStep& step) {

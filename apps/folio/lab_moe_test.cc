@@ -109,8 +109,8 @@ TEST(MoeGrowth, ATokenReadsTheRouterAndEightExperts) {
     constexpr std::uint64_t kExpert = 3 * 64 * 64;
     EXPECT_EQ(point.parameters.total, experts * (kExpert + 64));
     EXPECT_EQ(point.parameters.active, 8 * kExpert + experts * 64);
-    // Q4_0 takes 18 bytes for 32 weights; the router's rows are F32, at least a strip of 16.
-    const std::uint64_t router = std::max<std::uint64_t>(experts, 16) * 64 * 4;
+    // Q4_0 takes 18 bytes for 32 weights; the router's rows are BF16, at least a strip of 16.
+    const std::uint64_t router = std::max<std::uint64_t>(experts, 16) * 64 * 2;
     EXPECT_EQ(point.router_bytes, router);
     EXPECT_EQ(point.token_bytes, router + 8 * kExpert * 18 / 32);
     EXPECT_EQ(point.total_bytes, router + experts * kExpert * 18 / 32);

@@ -90,6 +90,43 @@ TEST_P(WeightPackingTest, FinishTellsHowFarItIs) {
   EXPECT_EQ(last, 1.0);
 }
 
+// Of a Mixture of Experts.
+class RouterPackingTest : public testing::Test {
+ protected:
+  std::unique_ptr<LoadedModel> Load(bool bf16_routers) {
+    const std::string path =
+        testing::TempDir() + "folio_routers_" + std::to_string(getpid()) + ".gguf";
+    TinyModelSpec spec{.architecture = "qwen3moe", .type = GgmlType::kQ4_0, .experts = 40};
+    spec.bf16_routers = bf16_routers;
+    EXPECT_TRUE(WriteTinyModel(spec, path));
+    Result<std::unique_ptr<LoadedModel>> model = LoadedModel::Load(path, {.threads = 2});
+    std::filesystem::remove(path);  // it stays mapped
+    EXPECT_TRUE(model.has_value()) << (model ? "" : model.error().Message());
+    return model ? *std::move(model) : nullptr;
+  }
+};
+
+TEST_F(RouterPackingTest, RoutersThatBf16HoldsArePackedAsThatWithTheSameBits) {
+  const std::unique_ptr<LoadedModel> model = Load(true);
+  ASSERT_NE(model, nullptr);
+  const PackedMatrix& router = model->weights().layers.back().moe.router;
+  EXPECT_EQ(router.type, GgmlType::kF32);
+  const std::vector<float> from_file = Logits(*model);
+  model->weights().packing.Finish(model->pool(), {});
+  EXPECT_EQ(router.type, GgmlType::kBF16);
+  EXPECT_EQ(router.unpacked, nullptr);
+  EXPECT_EQ(Logits(*model), from_file);
+}
+
+TEST_F(RouterPackingTest, OthersStayAsTheyAre) {
+  const std::unique_ptr<LoadedModel> model = Load(false);
+  ASSERT_NE(model, nullptr);
+  const std::vector<float> from_file = Logits(*model);
+  model->weights().packing.Finish(model->pool(), {});
+  EXPECT_EQ(model->weights().layers.back().moe.router.type, GgmlType::kF32);
+  EXPECT_EQ(Logits(*model), from_file);
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, WeightPackingTest,
                          testing::Values(GgmlType::kF32, GgmlType::kQ8_0, GgmlType::kQ4_0),
                          [](const auto& param) { return std::string(TypeInfo(param.param).name); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +15,28 @@ constexpr std::int64_t kChunkBytes = 192 << 10;
 constexpr std::size_t kPortionBytes = std::size_t{8} << 20;
 // Longest packing before a step.
 constexpr std::chrono::milliseconds kPackingTime{500};
+
+// Of the file: a matrix that is looked at as a whole before it is packed.
+constexpr std::size_t kMostNarrowed = std::size_t{16} << 20;
+
+bool IsBf16(std::span<const std::byte> floats) {
+  std::uint32_t low_bits = 0;
+  for (std::size_t i = 0; i + 4 <= floats.size(); i += 4) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, floats.data() + i, 4);
+    low_bits |= bits << 16;
+  }
+  return low_bits == 0;
+}
+
+// The high halves of `count` float32s, as BF16 has them.
+std::vector<std::byte> HighHalves(const std::byte* floats, std::int64_t count) {
+  std::vector<std::byte> halves(static_cast<std::size_t>(2 * count));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    std::memcpy(halves.data() + 2 * i, floats + 4 * i + 2, 2);
+  }
+  return halves;
+}
 
 std::int64_t Strips(const PackedMatrix& matrix) { return (matrix.n + kStripRows - 1) / kStripRows; }
 
@@ -92,26 +115,45 @@ std::span<const std::byte> WeightPacking::FileRows(const Chunk& chunk) const {
                static_cast<std::size_t>(rows * row_bytes));
 }
 
+void WeightPacking::ChooseTypes(std::size_t first, std::size_t end) {
+  for (std::size_t i = first; i < end; ++i) {
+    if (chunks_[i].first_strip > 0) continue;
+    Entry& entry = entries_[chunks_[i].entry];
+    const std::span<const std::byte> rows = FileData(entry.matrix);
+    entry.narrow =
+        entry.matrix.target->type == GgmlType::kF32 && rows.size() <= kMostNarrowed && IsBf16(rows);
+  }
+}
+
 void WeightPacking::PackChunk(const Chunk& chunk) const {
   const Entry& entry = entries_[chunk.entry];
   const PackedMatrix& matrix = *entry.matrix.target;
-  const std::int64_t strip_bytes =
-      static_cast<std::int64_t>(PackedStripBytes(matrix.type, matrix.k));
+  const GgmlType type = entry.narrow ? GgmlType::kBF16 : matrix.type;
+  const std::int64_t strip_bytes = static_cast<std::int64_t>(PackedStripBytes(type, matrix.k));
   const std::int64_t file_strip_bytes = FileRowBytes(matrix.type, matrix.k) * kStripRows;
   const std::byte* from = FileRows(chunk).data();
   std::byte* to = storage_.data() + entry.matrix.offset +
                   static_cast<std::size_t>(chunk.first_strip * strip_bytes);
   for (std::int64_t i = 0; i < chunk.strips; ++i) {
     const std::int64_t row = (chunk.first_strip + i) * kStripRows;
-    PackStrip(matrix.type, from + i * file_strip_bytes, std::min(kStripRows, matrix.n - row),
-              matrix.k, to + i * strip_bytes);
+    const std::int64_t rows = std::min(kStripRows, matrix.n - row);
+    const std::byte* file_rows = from + i * file_strip_bytes;
+    const std::vector<std::byte> narrowed =
+        entry.narrow ? HighHalves(file_rows, rows * matrix.k) : std::vector<std::byte>();
+    PackStrip(type, entry.narrow ? narrowed.data() : file_rows, rows, matrix.k,
+              to + i * strip_bytes);
   }
 }
 
 void WeightPacking::MarkPacked(const Chunk& chunk) {
   const MatrixToPack& matrix = entries_[chunk.entry].matrix;
-  matrix.target->packed_strips = chunk.first_strip + chunk.strips;
-  if (matrix.target->packed_strips == Strips(*matrix.target)) matrix.target->unpacked = nullptr;
+  const bool narrow = entries_[chunk.entry].narrow;
+  const std::int64_t packed = chunk.first_strip + chunk.strips;
+  const bool whole = packed == Strips(*matrix.target);
+  if (narrow && !whole) return;  // its strips are of the other type: nothing may read them yet
+  if (narrow) matrix.target->type = GgmlType::kBF16;
+  matrix.target->packed_strips = packed;
+  if (whole) matrix.target->unpacked = nullptr;
   if (matrix.twin != nullptr) *matrix.twin = *matrix.target;
 }
 
@@ -120,12 +162,14 @@ void WeightPacking::Pack(std::size_t bytes, ThreadPool& pool) {
   std::size_t end = first;
   for (std::size_t sum = 0; end < chunks_.size() && sum < bytes; ++end)
     sum += FileRows(chunks_[end]).size();
+  ChooseTypes(first, end);
   pool.ParallelFor(static_cast<std::int64_t>(end - first), [&](std::int64_t task, int) {
     PackChunk(chunks_[first + static_cast<std::size_t>(task)]);
   });
   for (; next_ < end; ++next_) {
-    MarkPacked(chunks_[next_]);
-    file_->LetGo(*entries_[chunks_[next_].entry].matrix.tensor, FileRows(chunks_[next_]));
+    const Chunk& chunk = chunks_[next_];
+    file_->LetGo(*entries_[chunk.entry].matrix.tensor, FileRows(chunk));
+    MarkPacked(chunk);
   }
   if (done()) scratch_ = AlignedBuffer();
 }

@@ -1,6 +1,8 @@
 // Packs a model's matrices from its mapped file: not at load, which would be most of the time
 // before the first token, but between the first steps. Until then products take the file's rows
-// (kernels/product.h), with the same bits.
+// (kernels/product.h), with the same bits. Small float32 matrices whose values are BF16's are
+// packed as BF16, since products widen either exactly: routers, which most checkpoints have as BF16
+// and converters to GGUF widen, are read for every token, and so cost half.
 #ifndef FOLIO_MODEL_WEIGHT_PACKING_H_
 #define FOLIO_MODEL_WEIGHT_PACKING_H_
 
@@ -57,6 +59,8 @@ class WeightPacking {
   struct Entry {
     MatrixToPack matrix;
     UnpackedRows unpacked;
+    // A float32 matrix that BF16 holds to the bit: packed as that, and used so once it is whole.
+    bool narrow = false;
   };
   // Strips of one matrix that one thread packs at a time.
   struct Chunk {
@@ -66,6 +70,7 @@ class WeightPacking {
   };
 
   void CutIntoChunks();
+  void ChooseTypes(std::size_t first, std::size_t end);
   std::span<const std::byte> FileRows(const Chunk& chunk) const;
   void PackChunk(const Chunk& chunk) const;
   void MarkPacked(const Chunk& chunk);

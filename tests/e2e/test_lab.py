@@ -419,13 +419,13 @@ def test_e6_counts_what_a_token_reads(folio, moe):
         experts = point["experts"]
         assert point["parameters"] == experts * (3 * h * f + h)
         assert point["active_parameters"] == 8 * 3 * h * f + experts * h
-        assert point["router_bytes"] == max(experts, 16) * h * 4
+        assert point["router_bytes"] == max(experts, 16) * h * 2
         assert point["bytes_per_token"] == point["router_bytes"] + 8 * 3 * h * f * 18 // 32
         assert point["seconds_one_layer"] is point["seconds_layers_in_turn"] is None
     assert step["growth"]["parameters"] == pytest.approx(112) and 1 < step["growth"]["bytes_per_token"] < 1.5
     large = steps(folio, "moe", "--hidden", "64", "--expert-ffn", "128", "--type", "Q8_0")["E6"]
     assert (large["hidden"], large["expert_ffn"], large["type"]) == (64, 128, "Q8_0")
-    assert large["points"][-1]["bytes_per_token"] == 896 * 64 * 4 + 8 * 3 * 64 * 128 * 34 // 32
+    assert large["points"][-1]["bytes_per_token"] == 896 * 64 * 2 + 8 * 3 * 64 * 128 * 34 // 32
 
 
 def test_e6_measured_and_drawn(folio, tmp_path):

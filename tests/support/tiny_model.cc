@@ -139,10 +139,11 @@ class Tensors {
         RandomData(type_, std::int64_t{count} * n * k, 1.7F / std::sqrt(static_cast<float>(k)),
                    random_));
   }
-  void Router(const std::string& name, int experts, int k) {
-    Add(name, GgmlType::kF32, {k, experts},
-        RandomData(GgmlType::kF32, std::int64_t{experts} * k,
-                   4.0F / std::sqrt(static_cast<float>(k)), random_));
+  void Router(const std::string& name, int experts, int k, bool bf16) {
+    std::string data = RandomData(GgmlType::kF32, std::int64_t{experts} * k,
+                                  4.0F / std::sqrt(static_cast<float>(k)), random_);
+    for (std::size_t i = 0; bf16 && i < data.size(); i += 4) data[i] = data[i + 1] = 0;
+    Add(name, GgmlType::kF32, {k, experts}, data);
   }
   void Norm(const std::string& name, int n) {
     Bytes data;
@@ -268,7 +269,7 @@ void AddFfn(const std::string& prefix, const std::string& suffix, const TinyMode
 }
 
 void AddExperts(const TinyModelSpec& spec, const std::string& prefix, Tensors& tensors) {
-  tensors.Router(prefix + "ffn_gate_inp.weight", spec.experts, spec.hidden);
+  tensors.Router(prefix + "ffn_gate_inp.weight", spec.experts, spec.hidden, spec.bf16_routers);
   tensors.Matrices(prefix + "ffn_gate_exps.weight", spec.experts, spec.expert_ffn, spec.hidden);
   tensors.Matrices(prefix + "ffn_up_exps.weight", spec.experts, spec.expert_ffn, spec.hidden);
   tensors.Matrices(prefix + "ffn_down_exps.weight", spec.experts, spec.hidden, spec.expert_ffn);

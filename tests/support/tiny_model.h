@@ -27,6 +27,7 @@ struct TinyModelSpec {
   int window = 24;  // gemma3
   int experts = 0;  // of each layer; llama with some is Mixtral
   int top_k = 2;
+  bool bf16_routers = false;  // F32, but of values that BF16 holds, as converters write them
   int expert_ffn = 64;
   int latent_rank = 64;  // deepseek2's; a head has head_dim elements, half of them with positions
   int bad_token = -1;    // whose embedding is infinite (F32 only); the output is its own then
