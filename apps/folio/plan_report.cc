@@ -1,6 +1,7 @@
 #include "folio/plan_report.h"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "folio/lab_chart.h"
@@ -57,20 +58,26 @@ void AppendEngineRemarks(const PlanAnswer& answer, std::string& text) {
     text += "Folio's engine does not store keys and values as " + answer.kv_type + "\n";
 }
 
+// Which of the parameters a token meets.
+std::string OfWhich(const ModelShape& shape) {
+  const ParameterShape& parameters = *shape.parameters;
+  if (shape.experts == 0) return " (of the layers' own embeddings rows are looked up)";
+  std::string text =
+      " (" + std::to_string(shape.top_k) + " of " + std::to_string(shape.experts) + " experts";
+  if (parameters.output > 0)
+    text += "; " + HumanCount(parameters.active_but_lookups()) + " without the embedding";
+  return text + ")";
+}
+
 void AppendModel(const PlanAnswer& answer, std::string& text) {
   const ModelShape& shape = *answer.shape;
   text += shape.name + ", " + shape.architecture + ": " + std::to_string(shape.layers.size()) +
           " layers";
   if (shape.parameters) {
     text += ", " + HumanCount(shape.parameters->total()) + " parameters";
-    if (shape.experts > 0) {
-      text += ", " + HumanCount(shape.parameters->active()) + " of them for a token (" +
-              std::to_string(shape.top_k) + " of " + std::to_string(shape.experts) + " experts" +
-              (shape.parameters->output > 0
-                   ? "; " + HumanCount(shape.parameters->active_but_lookups()) +
-                         " without the embedding)"
-                   : ")");
-    }
+    if (shape.experts > 0 || shape.parameters->tables > 0)
+      text +=
+          ", " + HumanCount(shape.parameters->active()) + " of them for a token" + OfWhich(shape);
   }
   text += "\n";
   AppendEngineRemarks(answer, text);
@@ -103,14 +110,18 @@ void AppendHosted(const PlanAnswer& answer, std::string& text) {
   if (!answer.hosted) return;
   const HostedCost& cost = answer.hosted->cost;
   const double share = 100 * cost.cached_tokens() / cost.uncached_tokens;
-  text += "\nA hosted prompt cache would have charged for " + Decimal(cost.cached_tokens(), 0) +
-          " tokens of input where " + Decimal(cost.uncached_tokens, 0) + " came in (" +
-          Decimal(share, 1) + " %): " + Grouped(cost.writes) + " writes, " + Grouped(cost.reads) +
-          " reads\n";
-  if (answer.hosted->prices.per_million > 0) {
-    const double price = answer.hosted->prices.per_million / 1e6;
-    text += "  " + Decimal(price * cost.cached_tokens(), 2) + " in the place of " +
-            Decimal(price * cost.uncached_tokens, 2) + "\n";
+  const auto whole = [](double number) {
+    return Grouped(static_cast<std::uint64_t>(std::llround(number)));
+  };
+  text += "\nA hosted prompt cache would have charged for " + whole(cost.cached_tokens()) +
+          " tokens of input where " + whole(cost.uncached_tokens) + " came in (" +
+          Decimal(share, 1) + " %): " + Grouped(cost.writes) +
+          (cost.writes == 1 ? " write, " : " writes, ") + Grouped(cost.reads) +
+          (cost.reads == 1 ? " read\n" : " reads\n");
+  if (const double price = answer.hosted->prices.per_million; price > 0) {
+    text += "  " + Decimal(price * cost.cached_tokens() / 1e6, 2) + " in the place of " +
+            Decimal(price * cost.uncached_tokens / 1e6, 2) + ", at " + Decimal(price, 2) +
+            " a million\n";
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kvcache/block_pool.h"
 #include "quant/kv_type.h"
 
 namespace folio {
@@ -49,6 +50,19 @@ TEST_F(ExpertsPlanTest, WhatFitsIsAllInMemory) {
   EXPECT_EQ(plan->experts_bytes, 0U);
   EXPECT_EQ(plan->weights_bytes, 110 * kSlotBytes);
   EXPECT_EQ(plan->context, 32768);
+  EXPECT_EQ(plan->num_blocks, 32768 / 16);
+  EXPECT_EQ(plan->kv_bytes, static_cast<std::uint64_t>(plan->num_blocks) * layout_.block_bytes);
+  EXPECT_EQ(plan->kv_index_bytes, BlockPool::MetadataBytes(plan->num_blocks));
+  EXPECT_EQ(plan->workspace_bytes, 32768U * 256);
+  EXPECT_EQ(plan->program_bytes, 1U << 20);
+}
+
+TEST_F(ExpertsPlanTest, WhatIsKeptBesideBlocksIsPartOfTheirIndex) {
+  MemoryRequest request = Request(500);
+  request.fixed_index_bytes = 12'345;
+  const auto plan = PlanMemory(request, layout_);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->kv_index_bytes, 12'345 + BlockPool::MetadataBytes(plan->num_blocks));
 }
 
 TEST_F(ExpertsPlanTest, AShorterContextComesBeforeFewerExperts) {

@@ -229,6 +229,9 @@ def test_traffic_speed_and_a_hosted_caches_price(folio, plan, config):
     hosted = plan(config(QWEN3_8B), *price)["hosted"]
     assert hosted["input_tokens_with_cache"] == pytest.approx(800 * 1.25 + 99 * 800 * 0.1 + 100 * 200)
     assert hosted["price_without_cache"] == pytest.approx(100 * 1000 * 3 / 1e6)
+    text = folio("plan", config(QWEN3_8B), *price).out
+    assert "charged for 28,920 tokens of input where 100,000 came in (28.9 %): 1 write, 99 reads" in text
+    assert "0.09 in the place of 0.30, at 3.00 a million" in text
     late = plan(config(QWEN3_8B), *price, "--interval", 301)["hosted"]
     assert (late["writes"], late["reads"]) == (100, 0)
     refused(folio("plan", "Qwen3-8B", "--requests", 3, "--write-factor", -1), 2, "--write-factor")
@@ -439,12 +442,16 @@ def test_what_is_not_the_engines_is_told(folio, plan, tiny_models):
         assert (f"does not store keys and values as {kv_type}" in folio("plan", model, *options).out) is not has
 
 
-def test_parameters_of_a_token_are_told_with_and_without_the_embedding(folio, plan):
+def test_parameters_of_a_token_are_told_with_and_without_the_embedding(folio, plan, config):
     # gpt-oss's card counts 3.6 B, the output but not the embedding; both are 201,088 x 2880.
     model = plan("gpt-oss-20b")["model"]
     assert model["active_parameters"] - model["active_parameters_without_lookups"] == 201_088 * 2880
     assert round(model["active_parameters_without_lookups"] / 1e9, 1) == 3.6
     assert "(4 of 32 experts; 3.6 B without the embedding)" in folio("plan", "gpt-oss-20b").out
+    layers = {"model_type": "gemma3n_text", "hidden_size": 2048, "head_dim": 256, "num_hidden_layers": 35, "num_attention_heads": 8,
+              "num_key_value_heads": 2, "sliding_window": 512, "num_kv_shared_layers": 15, "intermediate_size": [16384] * 35,
+              "vocab_size": 262_400, "max_position_embeddings": 32768}
+    assert "6.9 B parameters, 4.5 B of them for a token (of the layers' own embeddings" in folio("plan", config(layers)).out
     tied = plan("LFM2-1.2B")["model"]
     assert tied["active_parameters"] == tied["active_parameters_without_lookups"]
 
