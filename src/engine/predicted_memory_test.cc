@@ -28,7 +28,8 @@ std::vector<TinyModelSpec> Models() {
   return specs;
 }
 
-constexpr std::int64_t kContext = 301;
+// Long enough for attention to be cut into parts, whose room depends on it.
+constexpr std::int64_t kContext = 601;
 
 LoadOptions OptionsOf(const std::string& kv_type, int block_size, std::int64_t users) {
   EngineOptions options;
