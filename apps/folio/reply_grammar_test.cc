@@ -99,10 +99,48 @@ TEST_F(ReplyGrammarTest, OnlyAllowedToolsAreCalled) {
 TEST_F(ReplyGrammarTest, ACustomToolsTextFitsItsExpression) {
   request_.tools = {
       {.kind = Tool::Kind::kCustom, .name = "f", .grammar = "ab+|c", .grammar_is_regex = true}};
-  EXPECT_TRUE(Fits("So:\n" + Call("f", R"({"input":"abb"})")));
-  EXPECT_TRUE(Fits(Call("f", R"({"input":"c"})")));
-  EXPECT_FALSE(Fits(Call("f", R"({"input":"abc"})")));
-  EXPECT_FALSE(Fits(Call("f", R"({"input":"xab"})")));
+  EXPECT_TRUE(Fits("So:\n" + Call("f", R"({"input": "abb"})")));
+  EXPECT_TRUE(Fits(Call("f", R"({"input": "c"})")));
+  EXPECT_FALSE(Fits(Call("f", R"({"input": "abc"})")));
+  EXPECT_FALSE(Fits(Call("f", R"({"input": "xab"})")));
+}
+
+TEST_F(ReplyGrammarTest, ACustomToolsTextFitsItsGrammarInEveryFamily) {
+  const std::string grammar = "start: line+\nline: \"+\" /(.*)/ LF\n%import common.LF";
+  request_.tools = {{.kind = Tool::Kind::kCustom, .name = "f\"", .grammar = grammar},
+                    {.name = "g", .parameters = Json()}};
+  for (const auto syntax : {CallSyntax::kHermes, CallSyntax::kQwenXml, CallSyntax::kLlama3,
+                            CallSyntax::kMistral, CallSyntax::kGranite, CallSyntax::kHarmony}) {
+    SCOPED_TRACE(CallSyntaxName(syntax));
+    frame_ = FrameOf({.calls = syntax}, /*in_reasoning=*/false, frame_.control);
+    const CallSpelling& calls = frame_.calls;
+    const auto call = [&](const std::string& text) {
+      const std::string quoted = DumpJson(Json(text));
+      return calls.begin + calls.call_begin + "f\\\"" + calls.name_end +
+             (calls.xml_arguments ? "<parameter=input>\n" + text + "\n</parameter>\n"
+                                  : "{\"input\": " + quoted + "}") +
+             calls.call_end + calls.end;
+    };
+    for (const auto kind : {Choice::kRequired, Choice::kAuto}) {
+      request_.tool_choice.kind = kind;
+      if (kind == Choice::kAuto && calls.text_begins_alike) continue;
+      EXPECT_TRUE(Fits(call("+a \"b\" \\n\n+\n")));
+      EXPECT_FALSE(Fits(call("+a\n-b\n")));
+      EXPECT_FALSE(Fits(call("+a")));
+      EXPECT_FALSE(Fits(call("")));
+    }
+  }
+}
+
+TEST_F(ReplyGrammarTest, AGrammarThatCannotBeHeldIsNamed) {
+  request_.tools.push_back({.kind = Tool::Kind::kCustom, .name = "patch", .grammar = "start: x"});
+  const GrammarCompiler grammars(*tokenizer_);
+  const auto matcher = grammars.Compile(GrammarOf(request_, frame_));
+  ASSERT_FALSE(matcher.has_value());
+  const std::string message = BlameRequest(request_, matcher.error()).Message();
+  EXPECT_THAT(message, HasSubstr("tools: the grammar of 'patch' "));
+  request_.tool_choice = {.kind = Choice::kNamed, .name = "get_weather"};
+  EXPECT_TRUE(grammars.Compile(GrammarOf(request_, frame_)).has_value()) << "it can't be called";
 }
 
 TEST_F(ReplyGrammarTest, WithoutParallelCallsThereIsOne) {

@@ -174,11 +174,25 @@ enum { FOLIO_GRAMMAR_JSON_SCHEMA = 1, FOLIO_GRAMMAR_LARK = 2, FOLIO_GRAMMAR_REGE
 /* Where a reply stands in its grammar. */
 typedef struct FolioMatcher FolioMatcher;
 
-/* A matcher at the grammar's beginning. The error is a phrase about the grammar: "has 70000 bytes,
- * more than 65536". Bounded by limits on the text, in time and memory; runs on a stack of its own.
- */
+/* A grammar of texts that stand inside a reply, be they a JSON string's. */
+typedef struct FolioHeldGrammar FolioHeldGrammar;
+
+/* Lark or a regular expression, without control tokens. `opening`: behind it a text begins,
+ * wherever it stands in a reply outside another text. `closing`: empty for a text in a JSON string,
+ * up to the quote that ends it, with one spelling for each text: escaped is only what has to be, by
+ * its short form or by \u00 and two small digits. Else the text stands as it is, up to a line break
+ * and `closing`, which begins with < and has no other. The error is a phrase as below. */
+FolioHeldGrammar* folio_held_grammar_new(const FolioGrammarFactory* factory, int32_t kind,
+                                         FolioBytes text, FolioBytes opening, FolioBytes closing,
+                                         FolioBuffer* error);
+void folio_held_grammar_free(FolioHeldGrammar* held);
+
+/* A matcher at the grammar's beginning, which holds texts inside the reply too; it doesn't need
+ * `held` afterwards. The error is a phrase about the grammar: "has 70000 bytes, more than 65536".
+ * Bounded by limits on the text, in time and memory; runs on a stack of its own. */
 FolioMatcher* folio_grammar_compile(const FolioGrammarFactory* factory, int32_t kind,
-                                    FolioBytes text, FolioBuffer* error);
+                                    FolioBytes text, const FolioHeldGrammar* const* held,
+                                    size_t held_count, FolioBuffer* error);
 /* One that stands at the same place and shares nothing. */
 FolioMatcher* folio_matcher_copy(const FolioMatcher* matcher, FolioBuffer* error);
 void folio_matcher_free(FolioMatcher* matcher);

@@ -3,7 +3,7 @@
 //! the grammar by recursion: the caller's stack will do.
 
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use llguidance::api::{GrammarInit, ParserLimits, TopLevelGrammar};
 use llguidance::earley::SlicedBiasComputer;
@@ -15,6 +15,7 @@ use toktrie::{
 
 use crate::ffi::{fill, guarded, slice, FolioBuffer, FolioBytes};
 use crate::grammar_limits::{check_lark, check_size, SchemaLimits};
+use crate::held_text::{HeldGrammar, HeldTexts, TextTokens};
 use crate::stack::on_stack;
 
 /// A chain of 4,500 rules in 64 KiB overflows 8 MiB.
@@ -25,17 +26,27 @@ const MOST_ERROR_CHARS: usize = 300;
 /// Between two tokens of JSON. Without a bound a small model may fill its whole reply with it.
 const WHITESPACE: &str = r"[\x20\x0A\x0D\x09]{1,40}";
 
+const NO_REPLY: &str = "allows no reply, or none of tokens that the model has";
+
 const KIND_JSON_SCHEMA: i32 = 1;
-const KIND_LARK: i32 = 2;
-const KIND_REGEX: i32 = 3;
+pub const KIND_LARK: i32 = 2;
+pub const KIND_REGEX: i32 = 3;
 
 const MATCHER_FAILED: i32 = -1;
 const MATCHER_GOES_ON: i32 = 0;
 const MATCHER_COMPLETE: i32 = 1;
 
-pub struct FolioGrammarFactory(ParserFactory);
+pub struct FolioGrammarFactory {
+    parsers: ParserFactory,
+    text_tokens: OnceLock<Arc<TextTokens>>,
+}
 
-pub struct FolioMatcher(Matcher);
+pub struct FolioMatcher {
+    reply: Matcher,
+    texts: HeldTexts,
+}
+
+pub struct FolioHeldGrammar(Arc<HeldGrammar>);
 
 #[repr(C)]
 pub struct FolioGrammarVocabulary {
@@ -94,10 +105,27 @@ impl FolioGrammarFactory {
         )
         .map_err(reason)?;
         *factory.quiet().limits_mut() = limits();
-        Ok(Self(factory))
+        Ok(Self {
+            parsers: factory,
+            text_tokens: OnceLock::new(),
+        })
     }
 
-    fn compile(&self, kind: i32, text: &str) -> Result<FolioMatcher, String> {
+    fn hold(
+        &self,
+        grammar: (i32, &str),
+        opening: &[u8],
+        closing: &[u8],
+    ) -> Result<FolioHeldGrammar, String> {
+        let trie = self.parsers.tok_env().tok_trie();
+        let tokens = self
+            .text_tokens
+            .get_or_init(|| Arc::new(TextTokens::new(trie)));
+        let held = HeldGrammar::new(&self.parsers, tokens.clone(), grammar, opening, closing)?;
+        Ok(FolioHeldGrammar(Arc::new(held)))
+    }
+
+    fn compile(&self, kind: i32, text: &str, texts: HeldTexts) -> Result<FolioMatcher, String> {
         check_size(text)?;
         let grammar = match kind {
             KIND_JSON_SCHEMA => TopLevelGrammar::from_json_schema(read_schema(text)?),
@@ -108,16 +136,16 @@ impl FolioGrammarFactory {
             KIND_REGEX => TopLevelGrammar::from_regex(text),
             _ => return Err(format!("is of kind {kind}, which is none")),
         };
-        let parser = self.0.create_parser_from_init_ext(
+        let parser = self.parsers.create_parser_from_init_ext(
             GrammarInit::Serialized(grammar),
             Logger::new(0, 0),
             InferenceCapabilities::default(),
-            self.0.limits().clone(),
+            self.parsers.limits().clone(),
         );
-        let mut matcher = Matcher::new(Ok(parser.map_err(reason)?));
+        let mut reply = Matcher::new(Ok(parser.map_err(reason)?));
         // Tells now what no reply could keep to; the mask is kept for the first token.
-        matcher.compute_mask_or_eos().map_err(reason)?;
-        Ok(FolioMatcher(matcher))
+        reply.compute_mask_or_eos().map_err(reason)?;
+        Ok(FolioMatcher { reply, texts })
     }
 }
 
@@ -133,10 +161,10 @@ fn read_schema(text: &str) -> Result<Json, String> {
 
 /// An error of llguidance as one line: without the lines that show where in the text, and of regular
 /// expressions, which it quotes in full, only what is wrong.
-fn reason(error: impl Display) -> String {
+pub fn reason(error: impl Display) -> String {
     let text = error.to_string();
     if text.starts_with("NoExtensionBias") {
-        return "allows no reply, or none of tokens that the model has".into();
+        return NO_REPLY.into();
     }
     let regex_error = text.find("regex parse error").and_then(|at| {
         let line = text[at..].lines().find_map(|l| l.strip_prefix("error: "))?;
@@ -166,7 +194,11 @@ fn is_excerpt(line: &str) -> bool {
 
 impl FolioMatcher {
     fn fill_mask(&mut self, words: &mut [u32]) -> Result<(), String> {
-        let mask = self.0.compute_mask_or_eos().map_err(reason)?;
+        let mut mask = self.reply.compute_mask_or_eos().map_err(reason)?;
+        self.texts.narrow(&mut mask)?;
+        if mask.is_zero() {
+            return Err(NO_REPLY.into());
+        }
         let bits = mask.as_slice();
         let count = bits.len().min(words.len());
         words.fill(0);
@@ -175,8 +207,10 @@ impl FolioMatcher {
     }
 
     fn take(&mut self, token: u32) -> Result<i32, String> {
-        self.0.consume_token(token).map_err(reason)?;
-        Ok(if self.0.is_stopped() {
+        self.reply.consume_token(token).map_err(reason)?;
+        let env = self.reply.tok_env().map_err(reason)?;
+        self.texts.take(env.tok_trie().token(token))?;
+        Ok(if self.reply.is_stopped() {
             MATCHER_COMPLETE
         } else {
             MATCHER_GOES_ON
@@ -219,13 +253,41 @@ pub unsafe extern "C" fn folio_grammar_compile(
     factory: &FolioGrammarFactory,
     kind: i32,
     text: FolioBytes,
+    held: *const *const FolioHeldGrammar,
+    held_count: usize,
     error: *mut FolioBuffer,
 ) -> *mut FolioMatcher {
     let made = guarded(|| {
         let text = text.text().map_err(|e| format!("is {e}"))?;
-        on_stack(STACK_BYTES, || factory.compile(kind, text))?
+        let held = slice(held, held_count).iter();
+        let texts = HeldTexts::new(held.map(|held| (**held).0.clone()).collect());
+        on_stack(STACK_BYTES, || factory.compile(kind, text, texts))?
     });
     boxed(made, error)
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn folio_held_grammar_new(
+    factory: &FolioGrammarFactory,
+    kind: i32,
+    text: FolioBytes,
+    opening: FolioBytes,
+    closing: FolioBytes,
+    error: *mut FolioBuffer,
+) -> *mut FolioHeldGrammar {
+    let made = guarded(|| {
+        let text = text.text().map_err(|e| format!("is {e}"))?;
+        let (opening, closing) = (opening.bytes(), closing.bytes());
+        on_stack(STACK_BYTES, || factory.hold((kind, text), opening, closing))?
+    });
+    boxed(made, error)
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn folio_held_grammar_free(held: *mut FolioHeldGrammar) {
+    if !held.is_null() {
+        drop(Box::from_raw(held));
+    }
 }
 
 #[no_mangle]
@@ -233,7 +295,13 @@ pub unsafe extern "C" fn folio_matcher_copy(
     matcher: &FolioMatcher,
     error: *mut FolioBuffer,
 ) -> *mut FolioMatcher {
-    boxed(guarded(|| Ok(FolioMatcher(matcher.0.deep_clone()))), error)
+    let copied = guarded(|| {
+        Ok(FolioMatcher {
+            reply: matcher.reply.deep_clone(),
+            texts: matcher.texts.deep_clone(),
+        })
+    });
+    boxed(copied, error)
 }
 
 #[no_mangle]

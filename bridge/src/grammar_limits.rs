@@ -104,6 +104,19 @@ pub fn check_lark(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// A text inside a reply has no control tokens.
+pub fn refuse_tokens(lark: &str) -> Result<(), String> {
+    let mut reader = LarkReader {
+        rest: lark,
+        ..LarkReader::default()
+    };
+    reader.read()?;
+    match reader.token {
+        None => Ok(()),
+        Some(token) => Err(format!("names the token {token}, which stands in no text")),
+    }
+}
+
 #[derive(Default)]
 struct Definition<'a> {
     depth: usize, // of groups, those of regular expressions too
@@ -120,6 +133,7 @@ struct LarkReader<'a> {
     depth: usize,
     at_line_start: bool,
     schemas: SchemaLimits,
+    token: Option<&'a str>, // the last that is named
 }
 
 impl<'a> LarkReader<'a> {
@@ -209,7 +223,9 @@ impl<'a> LarkReader<'a> {
         let inside = |c: char| c != '<' && c != '>' && !c.is_whitespace();
         let end = self.rest[1..].find(|c| !inside(c)).map_or(0, |end| end + 1);
         let closed = end > 1 && self.rest[end..].starts_with('>');
-        self.skip(if closed { end + 1 } else { 1 });
+        let token = &self.rest[..if closed { end + 1 } else { 1 }];
+        self.token = Some(token);
+        self.skip(token.len());
     }
 
     fn note_depth(&mut self, inner: usize) {
@@ -343,6 +359,18 @@ mod tests {
         assert!(
             check_lark("start: a\na: \"x\" | \"(\" a \")\" | _b\n_b: a _b | A\nA: \"q\"").is_ok()
         );
+    }
+
+    #[test]
+    fn tokens_are_refused_where_a_text_is_held() {
+        for named in [
+            "start: <|im_end|>",
+            "start: \"a\" <[5]>",
+            "start: a\na: <[*]>+",
+        ] {
+            assert!(refuse_tokens(named).is_err(), "{named}");
+        }
+        assert!(refuse_tokens("start: \"<a>\" /<b>/ // <c>\n").is_ok());
     }
 
     #[test]

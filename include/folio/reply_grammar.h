@@ -5,8 +5,23 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace folio {
+
+// A text inside a reply that keeps to a grammar of its own, wherever `opening` stands outside
+// another such text. The reply's grammar must allow it there, spelled as it is; it needs to say no
+// more of it.
+struct HeldText {
+  std::string name;  // what errors call it
+  std::string opening;
+  // Empty: the text is the rest of a JSON string, up to its quote, with one spelling for each text:
+  // only what must be escaped is, by the short form or by \u00 and two small digits. Else the text
+  // stands as it is, up to a line break and this mark, which begins with < and has no other.
+  std::string closing;
+  bool is_regex = false;  // else Lark, without control tokens
+  std::string grammar;    // as a reply's; all of a reply's together at most 64 KiB
+};
 
 struct ReplyGrammar {
   enum class Kind : std::uint8_t {
@@ -17,6 +32,7 @@ struct ReplyGrammar {
   };
   Kind kind = Kind::kNone;
   std::string text;  // UTF-8, at most 64 KiB
+  std::vector<HeldText> held;
 };
 
 }  // namespace folio

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace folio {
 namespace {
@@ -38,10 +39,8 @@ std::string InJson(const std::string& text) {
 
 Json SchemaOf(const Tool& tool) {
   if (tool.kind == Tool::Kind::kCustom) {
-    Json input = {{"type", "string"}};
-    if (tool.grammar_is_regex) input["pattern"] = "^(?:" + tool.grammar + ")$";
     return {{"type", "object"},
-            {"properties", {{"input", std::move(input)}}},
+            {"properties", {{"input", {{"type", "string"}}}}},
             {"required", Json::array({"input"})},
             {"additionalProperties", false}};
   }
@@ -50,7 +49,12 @@ Json SchemaOf(const Tool& tool) {
   return schema;
 }
 
-bool IsStrict(const Tool& tool) { return tool.strict || tool.grammar_is_regex; }
+// A custom tool's text keeps to its grammar.
+bool IsHeld(const Tool& tool) { return tool.kind == Tool::Kind::kCustom && !tool.grammar.empty(); }
+
+bool IsStrict(const Tool& tool) { return tool.strict || IsHeld(tool); }
+
+std::string TextName(const Tool& tool) { return "text of " + tool.ModelName(); }
 
 Json FormatSchema(const ReplyFormat& format) {
   if (format.kind == ReplyFormat::Kind::kJsonSchema) return format.schema;
@@ -58,6 +62,11 @@ Json FormatSchema(const ReplyFormat& format) {
 }
 
 constexpr const char* kAnything = R"(/(.|\n)*/)";
+// What may stand in a JSON string, as far as a text that is held is spelled.
+constexpr const char* kInString = R"re(/([^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f])*/)re";
+constexpr const char* kInputString = R"({"input": ")";
+constexpr const char* kInputMark = "<parameter=input>\n";
+constexpr const char* kParameterEnd = "</parameter>";
 
 class GrammarWriter {
  public:
@@ -77,7 +86,8 @@ class GrammarWriter {
     } else if (format) {
       if (!calls && frame_.reasoning_end.empty() && frame_.text_begin.empty()) {
         return {.kind = ReplyGrammar::Kind::kJsonSchema,
-                .text = DumpJson(FormatSchema(request_.format))};
+                .text = DumpJson(FormatSchema(request_.format)),
+                .held = {}};
       }
       if (calls) {
         AddTools(/*keep_all=*/false);
@@ -92,7 +102,7 @@ class GrammarWriter {
     } else {
       return {};
     }
-    return {.kind = ReplyGrammar::Kind::kLark, .text = std::move(lark_)};
+    return {.kind = ReplyGrammar::Kind::kLark, .text = std::move(lark_), .held = std::move(held_)};
   }
 
  private:
@@ -149,15 +159,31 @@ class GrammarWriter {
       if (!MayBeCalled(tool)) continue;
       const std::string rule = "tool_" + std::to_string(i);
       any += (any.empty() ? "" : " | ") + rule;
-      const Json schema = keep_all || IsStrict(tool) ? SchemaOf(tool) : Json{{"type", "object"}};
-      const std::string arguments = frame_.calls.xml_arguments
-                                        ? XmlArguments(rule, SchemaOf(tool), IsStrict(tool))
-                                        : SchemaTerm(schema, /*exactly=*/IsStrict(tool));
       const std::string opening = InJson(tool.ModelName()) + frame_.calls.name_end;
+      if (IsHeld(tool)) Hold(tool, opening);
+      const std::string arguments = Arguments(tool, rule, keep_all);
       lark_.append(rule).append(": ").append(Terms(opening)).append(" ");
       lark_.append(arguments).append("\n");
     }
     lark_ += "tool: " + any + "\n";
+  }
+
+  std::string Arguments(const Tool& tool, const std::string& rule, bool keep_all) {
+    const bool exactly = IsStrict(tool);
+    if (frame_.calls.xml_arguments) return XmlArguments(rule, SchemaOf(tool), exactly);
+    if (IsHeld(tool)) return Quoted(kInputString) + " " + kInString + " \"\\\"}\"";
+    return SchemaTerm(keep_all || exactly ? SchemaOf(tool) : Json{{"type", "object"}}, exactly);
+  }
+
+  // `opening`: a call's from the tool's name to the arguments.
+  void Hold(const Tool& tool, const std::string& opening) {
+    const bool xml = frame_.calls.xml_arguments;
+    held_.push_back(
+        {.name = TextName(tool),
+         .opening = frame_.calls.call_begin + opening + (xml ? kInputMark : kInputString),
+         .closing = xml ? kParameterEnd : "",
+         .is_regex = tool.grammar_is_regex,
+         .grammar = tool.grammar});
   }
 
   // Parameters in the schema's order, each with a rule of its own; none but those it names.
@@ -259,6 +285,7 @@ class GrammarWriter {
   const ReplyFrame& frame_;
   int names_ = 0;  // of rules made up so far
   std::string lark_;
+  std::vector<HeldText> held_;
 };
 
 }  // namespace
@@ -287,6 +314,12 @@ Error BlameRequest(const ApiRequest& request, Error error) {
   if (error.what != "grammar") return error;
   const bool format = request.format.kind != ReplyFormat::Kind::kText;
   error.what = "";
+  for (const Tool& tool : request.tools) {
+    if (!IsHeld(tool) || error.where != TextName(tool)) continue;
+    error.where = "tools";
+    error.why = "the grammar of '" + tool.ModelName() + "' " + error.why;
+    return error;
+  }
   error.where = format && request.tool_choice.kind != Choice::kRequired &&
                         request.tool_choice.kind != Choice::kNamed
                     ? "response_format"

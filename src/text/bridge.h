@@ -85,6 +85,11 @@ struct BridgeGrammarFactoryDeleter {
 };
 using BridgeGrammarFactory = std::unique_ptr<FolioGrammarFactory, BridgeGrammarFactoryDeleter>;
 
+struct BridgeHeldGrammarDeleter {
+  void operator()(FolioHeldGrammar* held) const { folio_held_grammar_free(held); }
+};
+using BridgeHeldGrammar = std::unique_ptr<FolioHeldGrammar, BridgeHeldGrammarDeleter>;
+
 struct BridgeMatcherDeleter {
   void operator()(FolioMatcher* matcher) const { folio_matcher_free(matcher); }
 };

@@ -9,6 +9,7 @@ namespace folio {
 namespace {
 
 constexpr std::size_t kBitsInWord = 32;
+constexpr std::size_t kMostHeldBytes = std::size_t{64} << 10;
 
 std::int32_t BridgeKind(ReplyGrammar::Kind kind) {
   switch (kind) {
@@ -36,6 +37,26 @@ const char* KindName(ReplyGrammar::Kind kind) {
       break;
   }
   return "";
+}
+
+Result<std::vector<BridgeHeldGrammar>> Hold(const FolioGrammarFactory* factory,
+                                            const std::vector<HeldText>& texts) {
+  std::vector<BridgeHeldGrammar> held;
+  std::size_t bytes = 0;
+  for (const HeldText& text : texts) {
+    bytes += text.grammar.size();
+    if (bytes > kMostHeldBytes) {
+      return UsageError("grammar", text.name,
+                        "makes the grammars of texts more than " + std::to_string(kMostHeldBytes) +
+                            " bytes together");
+    }
+    BridgeBuffer error;
+    held.emplace_back(folio_held_grammar_new(
+        factory, text.is_regex ? FOLIO_GRAMMAR_REGEX : FOLIO_GRAMMAR_LARK, ToBridge(text.grammar),
+        ToBridge(text.opening), ToBridge(text.closing), error.get()));
+    if (held.back() == nullptr) return UsageError("grammar", text.name, error.str());
+  }
+  return held;
 }
 
 }  // namespace
@@ -95,9 +116,14 @@ Result<const FolioGrammarFactory*> GrammarCompiler::Factory() const {
 Result<GrammarMatcher> GrammarCompiler::Compile(const ReplyGrammar& grammar) const {
   const Result<const FolioGrammarFactory*> factory = Factory();
   if (!factory) return std::unexpected(factory.error());
+  const auto held = Hold(*factory, grammar.held);
+  if (!held) return std::unexpected(held.error());
+  std::vector<const FolioHeldGrammar*> texts;
+  for (const BridgeHeldGrammar& text : *held) texts.push_back(text.get());
   BridgeBuffer error;
   BridgeMatcher matcher(folio_grammar_compile(*factory, BridgeKind(grammar.kind),
-                                              ToBridge(grammar.text), error.get()));
+                                              ToBridge(grammar.text), texts.data(), texts.size(),
+                                              error.get()));
   if (matcher == nullptr) return UsageError("grammar", KindName(grammar.kind), error.str());
   const auto size = static_cast<std::size_t>(tokenizer_->vocab_size());
   return GrammarMatcher(std::move(matcher), (size + kBitsInWord - 1) / kBitsInWord);

@@ -1,5 +1,6 @@
 """Formats, forced calls and strict tools: replies fit in each dialect, whatever the model would have said."""
 import json
+import re
 
 import openai
 import pytest
@@ -83,6 +84,58 @@ def test_a_streamed_call_is_the_same(client):
             name += call.function.name or ""
             arguments += call.function.arguments or ""
     check_call(name, arguments)
+
+
+EDITS = r"""
+start: "*** Start" LF edit{1,2} "*** Stop" LF?
+edit: make | drop
+make: "*** Make: " path LF ("+" /[^\n]{0,12}/ LF){1,3}
+drop: "*** Drop: " path LF
+path: /[a-z"\\]{1,8}/
+%import common.LF
+"""
+
+
+def check_edits(text):
+    """Line by line, by hand."""
+    lines = text.removesuffix("\n").split("\n")
+    assert lines.pop(0) == "*** Start" and lines.pop() == "*** Stop"
+    edits = 0
+    while lines:
+        kind, path = re.fullmatch(r'\*\*\* (Make|Drop): ([a-z"\\]{1,8})', lines.pop(0)).groups()
+        added = 0
+        while lines and lines[0].startswith("+"):
+            assert len(lines.pop(0)) <= 13
+            added += 1
+        assert path and (1 <= added <= 3 if kind == "Make" else added == 0)
+        edits += 1
+    assert 1 <= edits <= 2
+
+
+def test_a_custom_tools_text_keeps_to_its_lark_grammar(client):
+    format = {"syntax": "lark", "definition": EDITS}
+    for seed in (1, 2, 3):
+        chat = client.chat.completions.create(
+            model=MODEL, messages=[{"role": "user", "content": "Make a file."}], seed=seed, temperature=1.5, max_tokens=400,
+            tools=[{"type": "custom", "custom": {"name": "edit", "format": {"type": "grammar", "grammar": format}}}],
+            tool_choice={"type": "custom", "custom": {"name": "edit"}})
+        (call,) = chat.choices[0].message.tool_calls
+        assert call.custom.name == "edit"
+        check_edits(call.custom.input)
+        reply = client.responses.create(model=MODEL, input="Make a file.", max_output_tokens=400, temperature=1.5,
+                                        tools=[{"type": "custom", "name": "edit", "format": {"type": "grammar", **format}}],
+                                        tool_choice={"type": "custom", "name": "edit"}, extra_body={"seed": seed})
+        (item,) = reply.output
+        assert (item.type, item.status) == ("custom_tool_call", "completed")
+        check_edits(item.input)
+
+
+def test_a_custom_tools_grammar_that_cannot_be_held_is_refused(client):
+    for definition, why in (("start: nothing", "nothing"), ("start: <|im_end|>", "<|im_end|>"), ("start: /(?=a)b/", "regular expression")):
+        with pytest.raises(openai.BadRequestError) as refused:
+            client.responses.create(model=MODEL, input="Hello", max_output_tokens=5, tools=[
+                {"type": "custom", "name": "edit", "format": {"type": "grammar", "syntax": "lark", "definition": definition}}])
+        assert refused.value.param == "tools" and "'edit'" in refused.value.message and why in refused.value.message
 
 
 def test_what_cannot_be_kept_to_names_its_field(client):

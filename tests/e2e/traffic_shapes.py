@@ -42,6 +42,12 @@ def text_of(seed, length):
     return text[:length]
 
 
+def grammar_of(text):
+    """A Lark grammar of any text, of the same length as `text` if that isn't shorter; what is over is a comment."""
+    grammar = "start: /(.|\\n)+/\n"
+    return grammar + "#" * (len(text) > len(grammar)) + text[len(grammar) + 1 :].replace("\n", " ")
+
+
 def shared(left, right):
     count = 0
     for a, b in zip(left, right):
@@ -123,7 +129,8 @@ class ShapeReader:
             return self.value(self.shape["lists"][shape["l"]])
         if list(shape) == ["json", "spaced"]:
             return json.dumps(self.value(shape["json"]), separators=None if shape["spaced"] else (",", ":"))
-        return {key: self.value(inner) for key, inner in shape.items()}
+        values = {key: self.value(inner) for key, inner in shape.items()}
+        return {**values, "definition": grammar_of(values["definition"])} if "definition" in shape else values
 
     def capture(self):
         requests = [{**request, "body": self.value(request["body"])} for request in self.shape["requests"]]
