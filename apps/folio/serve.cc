@@ -175,6 +175,7 @@ Status Serve(const ServeArgs& args) {
                        metrics.Observe(record);
                        log.Write(record);
                      },
+                 .refused = [&log](const std::string& line) { log.Say(line); },
                  .http_counts =
                      [&listening] {
                        const HttpServer* http = listening;

@@ -62,6 +62,7 @@ std::string BlockText(Fields& block, std::string_view type, std::int64_t message
                       std::string_view allowed, AnthropicReading& reading) {
   reading.marks.Read(block, message);
   if (type == "text") return Required(block, "text");
+  if (type == "compaction") return ContentText(block, "content", message, reading);
   if (type == "search_result") return SearchResultText(block, message, reading);
   if (type == "tool_reference") return "Tool " + Required(block, "tool_name") + " is available.\n";
   if (IsMedia(type)) return MediaText(block, std::string(type), reading);

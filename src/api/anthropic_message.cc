@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/encrypted_content.h"
 #include "base/sha256.h"
 
 namespace folio {
@@ -35,7 +36,7 @@ Json AnthropicBlockJson(const AnthropicBlock& block, bool omit_thinking) {
       break;
     case AnthropicBlock::Kind::kThinking:
       if (!omit_thinking) json["thinking"] = block.text;
-      json["signature"] = ThinkingSignature(block.text);
+      json["signature"] = ThinkingSignature(block.text, omit_thinking);
       break;
     case AnthropicBlock::Kind::kToolUse:
       json["input"] = ArgumentsJson(block.text);
@@ -44,7 +45,8 @@ Json AnthropicBlockJson(const AnthropicBlock& block, bool omit_thinking) {
   return json;
 }
 
-std::string ThinkingSignature(std::string_view thinking) {
+std::string ThinkingSignature(std::string_view thinking, bool omit_thinking) {
+  if (omit_thinking) return EncryptedContent(thinking);
   Sha256 hash;
   hash.Update(thinking);
   return "sha256-" + hash.HexDigest();

@@ -25,8 +25,10 @@ Json AnthropicBlockStartJson(const AnthropicBlock& block);
 Json AnthropicBlockJson(const AnthropicBlock& block, bool omit_thinking);
 
 // What a client gives back with the thinking that it belongs to: "sha256-" and 64 hex digits of
-// the thinking's hash. Never empty, since clients drop thinking without one.
-std::string ThinkingSignature(std::string_view thinking);
+// the thinking's hash or, where the thinking isn't shown, the thinking itself
+// (encrypted_content.h), so that it can come back all the same. Never empty, since clients drop
+// thinking without one.
+std::string ThinkingSignature(std::string_view thinking, bool omit_thinking);
 
 // The prompt's tokens in three parts, as the API counts: read from the cache, newly kept up to a
 // mark, and the rest. The parts add up to the prompt whatever `totals` says.

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "api/encrypted_content.h"
+
 namespace folio {
 namespace {
 
@@ -68,14 +70,17 @@ void ReadAssistantBlock(Fields& block, std::int64_t message, AnthropicReading& r
                         AssistantBlocks& out) {
   const std::string type = Required(block, "type");
   if (type == "thinking") {
-    out.thinking += Required(block, "thinking");
-    block.Text("signature");
+    const std::string thinking = Required(block, "thinking");
+    const auto omitted = DecryptedContent(block.Text("signature").value_or(""));
+    out.thinking += thinking.empty() ? omitted.value_or("") : thinking;
   } else if (type == "tool_use") {
     out.calls.push_back(ToolCall(block));
     reading.marks.Read(block, message);
   } else if (IsServerToolBlock(type)) {
     reading.LeaveOut(block, type, "of a server's own tools");
     reading.marks.Read(block, message);
+  } else if (type == "fallback") {
+    reading.LeaveOut(block, type, "of a service's own models");
   } else if (type != "redacted_thinking") {
     out.text += BlockText(block, type, message, kAssistantBlocks, reading);
   }

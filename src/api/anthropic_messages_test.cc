@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/anthropic_message.h"
 #include "api/anthropic_test_body.h"
 
 namespace folio {
@@ -78,6 +79,24 @@ TEST(AnthropicMessagesTest, AnAssistantsBlocksAreOneMessage) {
   EXPECT_EQ(MessagesOf(AssistantContent(R"("")")), empty);
   EXPECT_EQ(MessagesOf(AssistantContent(R"([{"type":"thinking","thinking":"","signature":"s"}])")),
             empty);
+}
+
+TEST(AnthropicMessagesTest, ThinkingThatWasNotShownComesBackWithItsSignature) {
+  const std::string content = R"([{"type":"thinking","thinking":"","signature":")" +
+                              ThinkingSignature("hm", /*omit_thinking=*/true) +
+                              R"("},{"type":"text","text":"Yes"}])";
+  EXPECT_EQ(MessagesOf(AssistantContent(content)),
+            R"([{"role":"assistant","content":"Yes","reasoning_content":"hm"}])");
+}
+
+TEST(AnthropicMessagesTest, BlocksOfAServicesOwnAreReadAsFarAsTheyAreText) {
+  const auto request = AssistantContent(R"([{"type":"fallback","model":"other"},
+      {"type":"compaction","content":"What was said."},{"type":"text","text":" Yes"}])");
+  EXPECT_EQ(MessagesOf(request), R"([{"role":"assistant","content":"What was said. Yes"}])");
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->api.notes,
+            std::vector<std::string>{
+                "messages[0].content[0]: 'fallback' left out: of a service's own models"});
 }
 
 TEST(AnthropicMessagesTest, ResultsAreMessagesBeforeTheirUsersText) {

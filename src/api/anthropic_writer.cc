@@ -85,8 +85,9 @@ std::string AnthropicWriter::CloseBlock() {
   open_ = false;
   std::string events;
   if (blocks_.back().kind == Kind::kThinking) {
-    events = DeltaEvent(
-        {{"type", "signature_delta"}, {"signature", ThinkingSignature(blocks_.back().text)}});
+    events =
+        DeltaEvent({{"type", "signature_delta"},
+                    {"signature", ThinkingSignature(blocks_.back().text, options_.omit_thinking)}});
   }
   return events + SseEvent("content_block_stop",
                            {{"type", "content_block_stop"}, {"index", blocks_.size() - 1}});

@@ -111,28 +111,28 @@ TEST(AnthropicWriterTest, ThinkingIsSignedBeforeItsBlockStops) {
                  Pieces({{Kind::kReasoning, "h"}, {Kind::kReasoning, "m"}, {Kind::kText, "Yes"}})),
       BlockStart(0, kThinkingStart) + Delta(0, R"({"type":"thinking_delta","thinking":"h"})") +
           Delta(0, R"({"type":"thinking_delta","thinking":"m"})") +
-          Delta(0,
-                R"({"type":"signature_delta","signature":")" + ThinkingSignature("hm") + R"("})") +
+          Delta(0, R"({"type":"signature_delta","signature":")" + ThinkingSignature("hm", false) +
+                       R"("})") +
           BlockStop(0) + BlockStart(1, kTextStart) +
           Delta(1, R"({"type":"text_delta","text":"Yes"})"));
 }
 
 TEST(AnthropicWriterTest, ASignatureIsTheThinkingsHash) {
   // sha256sum of "abc" (FIPS 180-4, B.1).
-  EXPECT_EQ(ThinkingSignature("abc"),
+  EXPECT_EQ(ThinkingSignature("abc", false),
             "sha256-ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST(AnthropicWriterTest, ThinkingThatWasNotAskedForIsSignedAlone) {
+TEST(AnthropicWriterTest, ThinkingThatIsNotShownIsInItsSignature) {
   AnthropicWriter writer({.omit_thinking = true});
   writer.Begin(Start());
   EXPECT_EQ(writer.Add(0, Pieces({{Kind::kReasoning, "abc"}})), BlockStart(0, kThinkingStart));
   EXPECT_EQ(writer.EndChoice(0, {}), Delta(0, R"({"type":"signature_delta","signature":")" +
-                                                  ThinkingSignature("abc") + R"("})") +
+                                                  ThinkingSignature("abc", true) + R"("})") +
                                          BlockStop(0));
-  EXPECT_EQ(
-      DumpJson(writer.Document()["content"][0]),
-      R"({"type":"thinking","thinking":"","signature":")" + ThinkingSignature("abc") + R"("})");
+  EXPECT_EQ(DumpJson(writer.Document()["content"][0]),
+            R"({"type":"thinking","thinking":"","signature":")" + ThinkingSignature("abc", true) +
+                R"("})");
 }
 
 TEST(AnthropicWriterTest, CallsAreBlocksWithIdsOfTheirOwn) {

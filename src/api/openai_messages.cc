@@ -15,6 +15,11 @@ const char* MediaName(std::string_view type) {
   return type == "file" ? "file" : nullptr;
 }
 
+// Also as the Responses API calls them.
+bool IsTextPart(std::string_view type) {
+  return type == "text" || type == "refusal" || type == "input_text" || type == "output_text";
+}
+
 // The text of one part of a content.
 std::string PartText(const Json& part, const std::string& path, bool drop_media,
                      std::optional<Error>& refusal) {
@@ -23,12 +28,19 @@ std::string PartText(const Json& part, const std::string& path, bool drop_media,
   if (drop_media && MediaName(type) != nullptr) {
     return "[" + std::string(MediaName(type)) + " left out: only text is read here]";
   }
-  if (type != "text" && type != "refusal") {
+  if (type == "thinking" || type == "reasoning")
+    return {};  // of an earlier reply, as others have it
+  if (MediaName(type) != nullptr) {
     fields.Refuse("type", "is '" + type + "': only text is read, no images, audio or files");
     return {};
   }
-  auto text = fields.Text(type);
-  if (!text) fields.Refuse(type, "is missing");
+  const std::string_view name = type == "refusal" ? "refusal" : "text";
+  if (!IsTextPart(type)) {
+    fields.Refuse("type", "is '" + type + "', none of text, refusal");
+    return {};
+  }
+  auto text = fields.Text(name);
+  if (!text) fields.Refuse(name, "is missing");
   return std::move(text).value_or("");
 }
 
@@ -109,7 +121,9 @@ Json ReadMessage(const Json& item, const std::string& path, bool drop_media,
   out["content"] = ContentText(message, drop_media);
   if (auto name = message.Text("name")) out["name"] = *std::move(name);
   if (role == "assistant") {
-    if (auto text = message.Text("reasoning_content")) out["reasoning_content"] = *std::move(text);
+    auto reasoning = message.Text("reasoning_content");
+    if (!reasoning) reasoning = message.Text("reasoning");
+    if (reasoning) out["reasoning_content"] = *std::move(reasoning);
     AddToolCalls(message, out);
   }
   if (role == "tool") {

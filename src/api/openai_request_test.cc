@@ -297,5 +297,16 @@ TEST(ParseCompletionTest, OnlyNeutralEchoSuffixAndBestOf) {
             "best_of: is 3, not n: replies are not ranked");
 }
 
+TEST(ParseChatCompletionTest, PartsOfOtherClientsAreRead) {
+  const auto request = ParseChatCompletion(Body(R"({"messages":[
+      {"role":"user","content":[{"type":"input_text","text":"so?"}]},
+      {"role":"assistant","reasoning":"hm","content":[{"type":"reasoning","text":"no"},
+       {"type":"output_text","text":"Yes"},{"type":"thinking","thinking":"no"}]}]})"));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(DumpJson(request->messages),
+            R"([{"role":"user","content":"so?"},)"
+            R"({"role":"assistant","content":"Yes","reasoning_content":"hm"}])");
+}
+
 }  // namespace
 }  // namespace folio

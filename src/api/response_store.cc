@@ -100,12 +100,14 @@ std::expected<Json, ApiError> ResponseStore::Delete(std::string_view owner, std:
 
 // The oldest first. A response is stored after those that it names, so that there is no circle; one
 // that is stored again under its id could make one, which ends where all records were seen.
-std::optional<std::vector<const ResponseStore::Record*>> ResponseStore::Chain(
+std::expected<std::vector<const ResponseStore::Record*>, ApiError> ResponseStore::Chain(
     std::string_view owner, std::string_view id) {
   std::vector<const Record*> chain;
   for (std::string next(id); !next.empty(); next = chain.back()->previous) {
     const Record* record = Use(owner, next);
-    if (record == nullptr || chain.size() >= records_.size()) return std::nullopt;
+    if (record == nullptr || chain.size() >= records_.size()) {
+      return std::unexpected(PreviousNotFound(next));
+    }
     chain.push_back(record);
   }
   std::ranges::reverse(chain);
@@ -133,7 +135,7 @@ std::expected<ResponseStore::Found, ApiError> ResponseStore::Find(std::string_vi
   const std::lock_guard lock(mutex_);
   if (const std::string previous = TextOf(body, "previous_response_id"); !previous.empty()) {
     const auto chain = Chain(owner, previous);
-    if (!chain) return std::unexpected(PreviousNotFound(previous));
+    if (!chain) return std::unexpected(chain.error());
     for (const Record* record : *chain) {
       Append(found.earlier, Restored(record->items));
       Append(found.earlier, Restored(record->document)["output"]);

@@ -76,7 +76,8 @@ class ResponseStore {
   // With the mutex held.
   Record* Use(std::string_view owner, std::string_view id);
   void Erase(Records::iterator record);
-  std::optional<std::vector<const Record*>> Chain(std::string_view owner, std::string_view id);
+  std::expected<std::vector<const Record*>, ApiError> Chain(std::string_view owner,
+                                                            std::string_view id);
   std::optional<Json> ItemOf(std::string_view owner, std::string_view item_id);
 
   Limits limits_;

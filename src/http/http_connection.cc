@@ -318,11 +318,13 @@ asio::awaitable<bool> HttpConnection::SendStream(HttpStream& stream) {
     if (!part.last && !part.head && part.bytes.empty()) {
       stream_.expires_never();
       waiter->timer.expires_after(part.again.value_or(context_->options.keep_alive));
+      Code woken;
       if (!waiter->news) {
-        co_await waiter->timer.async_wait(kAwait);
+        std::tie(woken) = co_await waiter->timer.async_wait(kAwait);
       }
       if (waiter->gone) sent = false;
-      if (waiter->news || part.again) continue;
+      // A wait that was ended by a call for news that had come before it is no silence.
+      if (waiter->news || part.again || woken) continue;
       part = stream.KeepAlive();
     }
     if (part.head && !begun) {

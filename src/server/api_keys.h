@@ -18,12 +18,13 @@ struct ApiKey {
   std::string name;               // for logs and limits
   Sha256Digest digest{};          // of the key
   std::int64_t max_requests = 0;  // at the same time; 0 = no limit of its own
+  bool admin = false;             // may do what concerns all: empty the cache
 };
 
 class ApiKeys {
  public:
-  // A key file: one a line, `NAME SHA256 [max-requests=N]`, the hash in hexadecimal; empty lines
-  // and those that begin with # are skipped. `source` names it in errors.
+  // A key file: one a line, `NAME SHA256 [max-requests=N] [admin]`, the hash in hexadecimal; empty
+  // lines and those that begin with # are skipped. `source` names it in errors.
   static Result<ApiKeys> Parse(std::string_view text, const std::string& source);
   static Result<ApiKeys> Load(const std::string& path);
 

@@ -109,6 +109,30 @@ bool StreamAsked(const ApiCall& call) {
   return stream != body.end() && stream->is_boolean() && stream->get<bool>();
 }
 
+// "/v1/messages [ann] refused: 400 invalid_request_error, messages[0].role": of the error's text
+// only what names a field, since the rest may quote the request.
+std::string RefusalLine(const HttpRequest& head, const std::string& key,
+                        const HttpResponse& response) {
+  constexpr std::size_t kLongestPath = 80;
+  const auto body = ParseJson(response.body);
+  const Json error = body && body->is_object() ? body->value("error", Json()) : Json();
+  const auto text = [&](const char* name) {
+    const auto found = error.is_object() ? error.find(name) : error.end();
+    return error.is_object() && found != error.end() && found->is_string()
+               ? found->get<std::string>()
+               : std::string();
+  };
+  std::string line = head.path.substr(0, kLongestPath);
+  if (!key.empty()) line += " [" + key + "]";
+  line += " refused: " + std::to_string(response.head.status);
+  for (const char* name : {"type", "code", "param"}) {
+    if (const std::string value = text(name); !value.empty()) {
+      line += (name == std::string_view("type") ? " " : ", ") + value;
+    }
+  }
+  return line;
+}
+
 // A refusal that comes after a stream's head, as the dialect's clients notice it.
 std::string ErrorEvent(const ApiCall& call, const HttpResponse& refusal) {
   const auto body = ParseJson(refusal.body);
@@ -150,6 +174,15 @@ HttpResponse ApiServer::WithCors(HttpResponse response) const {
   return response;
 }
 
+HttpResponse ApiServer::Sent(const HttpRequest& head, const std::string& key,
+                             HttpResponse response) const {
+  if (response.head.status >= 400) {
+    context_.metrics->NoteRefusal(response.head.status);
+    if (options_.refused) options_.refused(RefusalLine(head, key, response));
+  }
+  return WithCors(std::move(response));
+}
+
 std::optional<HttpResponse> ApiServer::AnswerHead(const HttpRequest& head) {
   if (head.method == "OPTIONS" && !options_.cors_origin.empty()) {
     return WithCors({.head = {.status = 204,
@@ -160,10 +193,10 @@ std::optional<HttpResponse> ApiServer::AnswerHead(const HttpRequest& head) {
   if (AsksForWebSocket(head)) return NoWebSocket();
   const Dialect dialect = DialectOf(head);
   const auto refuse = [&](const ApiError& error) {
-    return WithCors(ErrorReply(dialect, NewId(), error));
+    return Sent(head, "", ErrorReply(dialect, NewId(), error));
   };
   const ApiRoute* route = FindRoute(head);
-  if (route == nullptr) return WithCors(NoRoute(head, dialect));
+  if (route == nullptr) return Sent(head, "", NoRoute(head, dialect));
   if (route->handling == Handling::kAtOnce) return AnswerAtOnce(*route, head, dialect);
   if (auto caller = context_.callers->Identify(head); !caller) return refuse(caller.error());
   if (draining_) {
@@ -193,7 +226,9 @@ HttpReply ApiServer::Handle(HttpRequest request) {
   call.caller = *std::move(caller);
   if (route->handling == Handling::kWorker && MustWait(call)) return Defer(*route, std::move(call));
   HttpReply reply = route->endpoint(context_, call);
-  if (auto* whole = std::get_if<HttpResponse>(&reply)) return WithCors(std::move(*whole));
+  if (auto* whole = std::get_if<HttpResponse>(&reply)) {
+    return Sent(call.request, call.caller.name, std::move(*whole));
+  }
   return reply;
 }
 
@@ -206,7 +241,7 @@ bool ApiServer::MustWait(const ApiCall& call) const {
 // One that waits counts among its caller's.
 HttpReply ApiServer::Defer(const ApiRoute& route, ApiCall call) {
   auto place = context_.callers->TakePlace(call.caller);
-  if (!place) return WithCors(ErrorReply(call, place.error()));
+  if (!place) return Sent(call.request, call.caller.name, ErrorReply(call, place.error()));
   call.place = *std::move(place);
   const auto kept = std::make_shared<ApiCall>(std::move(call));
   const std::weak_ptr<ApiCall> wanted = kept;  // its place is free as soon as the client has left
@@ -220,7 +255,8 @@ HttpReply ApiServer::Defer(const ApiRoute& route, ApiCall call) {
           .refuse =
               [this, wanted](const ApiError& error) {
                 const auto of = wanted.lock();
-                return of == nullptr ? HttpResponse{} : WithCors(ErrorReply(*of, error));
+                return of == nullptr ? HttpResponse{}
+                                     : Sent(of->request, of->caller.name, ErrorReply(*of, error));
               },
           .as_event = [kept](const HttpResponse& refusal) { return ErrorEvent(*kept, refusal); }});
 }
@@ -228,7 +264,9 @@ HttpReply ApiServer::Defer(const ApiRoute& route, ApiCall call) {
 HttpReply ApiServer::AnswerDeferred(const ApiRoute& route, const std::shared_ptr<ApiCall>& call) {
   if (call == nullptr) return HttpResponse{};  // nobody is there to read it
   HttpReply reply = route.endpoint(context_, *call);
-  if (auto* whole = std::get_if<HttpResponse>(&reply)) return WithCors(std::move(*whole));
+  if (auto* whole = std::get_if<HttpResponse>(&reply)) {
+    return Sent(call->request, call->caller.name, std::move(*whole));
+  }
   return reply;
 }
 

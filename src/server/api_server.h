@@ -30,6 +30,8 @@ struct ApiServerOptions {
   std::int64_t max_reply_tokens = 0;
   bool drop_media = false;  // images and files become a note to the model, instead of an error
   ReplyObserver observer;   // told what became of each request
+  // Told of requests that were refused before they ran, in one line without their text.
+  std::function<void(const std::string& line)> refused;
   std::function<HttpServerCounts()> http_counts;  // for the metrics
 };
 
@@ -48,6 +50,8 @@ class ApiServer final : public HttpHandler {
 
  private:
   HttpResponse WithCors(HttpResponse response) const;
+  // What is sent; a refusal is logged and counted. `key`: whose it is, by name, if that is known.
+  HttpResponse Sent(const HttpRequest& head, const std::string& key, HttpResponse response) const;
   // Whether its model has yet to be loaded.
   bool MustWait(const ApiCall& call) const;
   HttpReply Defer(const ApiRoute& route, ApiCall call);

@@ -82,7 +82,12 @@ HttpReply Explain(ApiContext& context, ApiCall& call) {
 }
 
 // Forgets the blocks that nobody holds, of all callers: for the one who runs the server.
-HttpReply ResetCache(ApiContext& context, ApiCall& /*call*/) {
+HttpReply ResetCache(ApiContext& context, ApiCall& call) {
+  if (!call.caller.admin) {
+    return ErrorReply(call, {.kind = ApiError::Kind::kForbidden,
+                             .message = "this key may not empty the cache of all: its line in the "
+                                        "file of keys has no 'admin'"});
+  }
   std::int64_t blocks = 0;
   for (const auto& model : context.models->AllLoaded()) blocks += model->engine().ResetCache();
   return JsonResponse({{"blocks", blocks}});

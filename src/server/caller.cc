@@ -23,10 +23,13 @@ std::string HashOf(std::string_view key) {
 
 }  // namespace
 
-std::string KeyOf(const HttpRequest& request) {
+SentKeys KeysOf(const HttpRequest& request) {
+  SentKeys keys;
   const std::string_view authorization = request.Field("authorization");
-  if (StartsWithBearer(authorization)) return std::string(authorization.substr(kBearer.size()));
-  return std::string(request.Field("x-api-key"));
+  if (StartsWithBearer(authorization)) keys.first = authorization.substr(kBearer.size());
+  keys.second = request.Field("x-api-key");
+  if (keys.first.empty()) std::swap(keys.first, keys.second);
+  return keys;
 }
 
 Callers::Callers(ApiKeys keys, bool shared_cache)
@@ -44,10 +47,14 @@ std::expected<Caller, ApiError> Callers::Identify(const HttpRequest& request) co
     const std::lock_guard lock(mutex_);
     keys = keys_;
   }
-  const std::string key = KeyOf(request);
+  auto [key, other] = KeysOf(request);
   Caller caller;
   if (!keys->empty()) {
-    const auto known = keys->Find(key);
+    auto known = keys->Find(key);
+    if (!known && !other.empty()) {
+      key = std::move(other);
+      known = keys->Find(key);
+    }
     if (!known) {
       return std::unexpected(
           ApiError{.kind = ApiError::Kind::kUnauthorized,
@@ -56,6 +63,7 @@ std::expected<Caller, ApiError> Callers::Identify(const HttpRequest& request) co
     }
     caller.name = known->name;
     caller.max_requests = known->max_requests;
+    caller.admin = known->admin;
   }
   if (!key.empty() && !shared_cache_) caller.salt = HashOf(key);
   return caller;

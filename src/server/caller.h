@@ -19,6 +19,7 @@ struct Caller {
   std::string name;               // of the key; empty where no keys are asked for
   std::string salt;               // of the cache, and the owner of what is stored
   std::int64_t max_requests = 0;  // at the same time; 0 = no limit
+  bool admin = true;              // false where keys are asked for and this one is not marked so
 };
 
 // Thread safe.
@@ -42,8 +43,12 @@ class Callers {
   std::map<std::string, std::int64_t> running_;  // requests of a key's name
 };
 
-// The key in `Authorization: Bearer` or `x-api-key`, or empty.
-std::string KeyOf(const HttpRequest& request);
+// The keys in `Authorization: Bearer` and `x-api-key`, one of which may be a client's default: the
+// first that is not empty, or empty; and the other.
+struct SentKeys {
+  std::string first, second;
+};
+SentKeys KeysOf(const HttpRequest& request);
 
 }  // namespace folio
 

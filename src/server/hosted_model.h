@@ -29,6 +29,7 @@ struct HostedModel {
 struct ModelListing {
   std::string id;
   std::int64_t context = 0;
+  std::int64_t trained_context = 0;  // the model's own, once it was loaded; 0: not known
   std::int64_t known_since = 0;
   bool loaded = false;
   std::uint64_t loads = 0;  // how often it was

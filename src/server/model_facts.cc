@@ -21,6 +21,8 @@ std::string DateOf(std::int64_t seconds) {
 
 Json ModelJson(const ModelListing& model) {
   const std::int64_t context = model.context;
+  Json meta = {{"n_ctx", context}};
+  if (model.trained_context > 0) meta["n_ctx_train"] = model.trained_context;
   return {{"id", model.id},
           {"object", "model"},
           {"created", model.known_since},
@@ -29,7 +31,7 @@ Json ModelJson(const ModelListing& model) {
           {"context_window", context},
           {"max_model_len", context},
           {"max_context_length", context},
-          {"meta", {{"n_ctx", context}, {"n_ctx_train", context}}},
+          {"meta", std::move(meta)},
           {"loaded", model.loaded},
           {"type", "model"},
           {"display_name", model.id},

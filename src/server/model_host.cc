@@ -146,6 +146,7 @@ std::vector<ModelListing> ModelHost::List() const {
     const bool loaded = entry->model != nullptr;
     list.push_back({.id = hosted.id,
                     .context = loaded ? entry->model->context() : hosted.context,
+                    .trained_context = loaded ? entry->model->trained_context() : 0,
                     .known_since = hosted.known_since,
                     .loaded = loaded,
                     .loads = entry->loads});

@@ -65,6 +65,7 @@ void ModelHost::Serve(Entry& entry, Lock& lock) {
     if (loaded) loaded = Load(entry, lock);
   }
   for (const auto& any : entries_) any->leaving = false;
+  if (!loaded) Say(entry.hosted.id + " can't be loaded: " + loaded.error().Message());
   entry.loaded = loaded;
   entry.wanted = false;
   entry.asked = false;

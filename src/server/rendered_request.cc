@@ -50,11 +50,8 @@ std::expected<void, ApiError> CheckLength(const ServedModel& model, const Engine
   const auto tokens = static_cast<std::int64_t>(prompt.tokens.size());
   const std::int64_t most = model.engine().LongestPrompt();
   if (tokens <= most) return {};
-  return std::unexpected(ApiError{.kind = ApiError::Kind::kContextOverflow,
-                                  .message = "the prompt has " + std::to_string(tokens) +
-                                             " tokens; at most " + std::to_string(most) + " fit",
-                                  .prompt_tokens = tokens,
-                                  .limit_tokens = most});
+  return std::unexpected(ApiError{
+      .kind = ApiError::Kind::kContextOverflow, .prompt_tokens = tokens, .limit_tokens = most});
 }
 
 // The labels are ChatTemplate::RenderWithParts'.

@@ -8,6 +8,7 @@
 #include "api/openai_logprobs.h"
 #include "server/created_tokens.h"
 #include "server/progress_note.h"
+#include "server/reasoning_count.h"
 
 namespace folio {
 namespace {
@@ -15,12 +16,6 @@ namespace {
 // The engine takes requests between two steps; a head isn't held back longer than this for what it
 // tells of the cache.
 constexpr std::chrono::milliseconds kArrivalWait(1000);
-
-bool OnlyReasoning(const std::vector<ReplyPiece>& pieces) {
-  return !pieces.empty() && std::ranges::all_of(pieces, [](const ReplyPiece& piece) {
-    return piece.kind == ReplyPiece::Kind::kReasoning;
-  });
-}
 
 ApiError ErrorOf(const Outcome& outcome) {
   for (const Reply& reply : outcome.choices) {
@@ -49,6 +44,7 @@ struct ReplyStream::Choice {
   std::size_t characters = 0;  // of the text so far, for offsets
   GeneratedReply generated;
   bool in_call = false;  // one that is not whole yet
+  ReasoningCount reasoning;
 
   void Note(const ReplyPiece& piece);
 };
@@ -180,14 +176,28 @@ ReplyAddition ReplyStream::AdditionOf(Choice& choice, const Delta& delta) {
   if (choice.parser == nullptr) {
     if (!text.empty()) pieces.push_back({.kind = ReplyPiece::Kind::kText, .text = delta.text});
   } else {
-    std::size_t told = 0;
-    for (const ControlMark& mark : delta.controls) {
-      if (mark.offset > told) choice.parser->Text(text.substr(told, mark.offset - told), pieces);
-      choice.parser->Control(parts_.model->TokenPiece(mark.token), pieces);
-      told = mark.offset;
+    for (const Sample& sample : delta.samples) {
+      choice.reasoning.AddToken(parts_.model->TokenBytes(sample.token).size());
     }
-    if (told < text.size()) choice.parser->Text(text.substr(told), pieces);
+    std::size_t told = 0;
+    const auto tell_to = [&](std::size_t end) {
+      while (told < end) {
+        const std::size_t count = choice.reasoning.UpToTokensEnd(end - told);
+        const std::size_t before = pieces.size();
+        choice.parser->Text(text.substr(told, count), pieces);
+        choice.reasoning.Told(count, std::span(pieces).subspan(before));
+        told += count;
+      }
+    };
+    for (const ControlMark& mark : delta.controls) {
+      tell_to(mark.offset);
+      const std::size_t before = pieces.size();
+      choice.parser->Control(parts_.model->TokenPiece(mark.token), pieces);
+      choice.reasoning.Told(0, std::span(pieces).subspan(before));
+    }
+    tell_to(text.size());
     if (delta.finished) choice.parser->End(pieces);
+    JoinPieces(pieces);
   }
   if (parts_.request.request.sampling.logprobs && !delta.samples.empty()) {
     const TokenBytes bytes = [this](std::int32_t token) { return parts_.model->TokenBytes(token); };
@@ -205,9 +215,6 @@ void ReplyStream::Tell(std::size_t prompt, Delta& delta, std::string& events) {
   generated_tokens_ += static_cast<std::int64_t>(delta.samples.size());
   const ReplyAddition addition = AdditionOf(choice, delta);
   NoteGenerated(choice, delta, addition);
-  if (OnlyReasoning(addition.pieces)) {
-    reasoning_tokens_ += static_cast<std::int64_t>(delta.samples.size());
-  }
   if (!addition.pieces.empty() || !addition.logprobs.is_null()) {
     events += parts_.writer->Add(static_cast<int>(index), addition);
   }
@@ -241,7 +248,7 @@ ReplyTotals ReplyStream::Totals() const {
     totals.cached_tokens += usage.cached_tokens;
     totals.generated_tokens += usage.generated_tokens;
   }
-  totals.reasoning_tokens = reasoning_tokens_;
+  totals.reasoning_tokens = ReasoningTokens();
   if (parts_.request.tells_nothing) totals.generated_tokens = 0;
   const CreatedTokens created = CreatedUpToMarks(parts_.request.marks, parts_.mark_tokens,
                                                  totals.cached_tokens, parts_.model->block_size());
@@ -254,7 +261,13 @@ ReplyTotals ReplyStream::TotalsSoFar() const {
   return {.prompt_tokens = parts_.start.prompt_tokens,
           .cached_tokens = parts_.start.cached_tokens,
           .generated_tokens = generated_tokens_,
-          .reasoning_tokens = reasoning_tokens_};
+          .reasoning_tokens = ReasoningTokens()};
+}
+
+std::int64_t ReplyStream::ReasoningTokens() const {
+  std::int64_t tokens = 0;
+  for (const Choice& choice : choices_) tokens += choice.reasoning.tokens();
+  return tokens;
 }
 
 void ReplyStream::Fail(const ApiError& error, HttpPart& part) {

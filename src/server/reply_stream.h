@@ -93,6 +93,7 @@ class ReplyStream final : public HttpStream {
   void Conclude(HttpPart& part);
   ReplyTotals Totals() const;
   ReplyTotals TotalsSoFar() const;
+  std::int64_t ReasoningTokens() const;
   void Observe();
 
   Parts parts_;
@@ -100,7 +101,6 @@ class ReplyStream final : public HttpStream {
   std::vector<bool> ended_;  // streams
   std::string opening_;      // the first events
   std::int64_t generated_tokens_ = 0;
-  std::int64_t reasoning_tokens_ = 0;
   bool open_ = false;   // the first events were made
   bool begun_ = false;  // the head was given
   bool over_ = false;

@@ -18,6 +18,10 @@ ServedModel::ServedModel(std::string id, std::unique_ptr<Engine> engine)
 
 std::int64_t ServedModel::context() const { return engine_->LongestPrompt() + 1; }
 
+std::int64_t ServedModel::trained_context() const {
+  return engine_->model().config().context_length;
+}
+
 int ServedModel::block_size() const {
   return static_cast<int>(engine_->model().options().block_size);
 }

@@ -20,7 +20,8 @@ class ServedModel {
 
   const std::string& id() const { return id_; }
   Engine& engine() const { return *engine_; }
-  std::int64_t context() const;  // most tokens of prompt and reply
+  std::int64_t context() const;          // most tokens of prompt and reply
+  std::int64_t trained_context() const;  // those that the model was made for
   const ReplySyntax& syntax() const { return syntax_; }
   // The vocabulary has the mark of its syntax's calls as a control token.
   bool marks_are_controls() const { return marks_are_controls_; }

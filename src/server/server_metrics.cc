@@ -75,6 +75,8 @@ struct ServerMetrics::Impl {
   Counters& finished = CountersOf("vllm:request_success_total", "Replies that ended, by why.");
   Counters& failed =
       CountersOf("folio_requests_failed_total", "Requests that failed once they ran.");
+  Counters& refused = CountersOf("folio_requests_refused_total",
+                                 "Requests that were refused before they ran, by status.");
   Counters& cancelled =
       CountersOf("folio_requests_cancelled_total", "Requests whose client went away.");
 
@@ -123,6 +125,10 @@ void ServerMetrics::Observe(const ReplyRecord& record) {
   for (const FinishReason reason : record.finish_reasons) {
     impl_->FinishedOf(model, reason).Increment();
   }
+}
+
+void ServerMetrics::NoteRefusal(int status) {
+  impl_->refused.Add({{"code", std::to_string(status)}}).Increment();
 }
 
 std::string ServerMetrics::Expose(ModelHost& models, const HttpServerCounts& http) const {

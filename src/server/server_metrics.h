@@ -21,6 +21,8 @@ class ServerMetrics {
   ServerMetrics& operator=(const ServerMetrics&) = delete;
 
   void Observe(const ReplyRecord& record);
+  // A request that was answered with an error of this status before it ran.
+  void NoteRefusal(int status);
   // In Prometheus' text format, version 0.0.4.
   std::string Expose(ModelHost& models, const HttpServerCounts& http) const;
 

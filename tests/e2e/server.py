@@ -15,7 +15,7 @@ import anthropic
 import openai
 
 REQUEST = r"/v1/[a-z/_]+ [0-9a-v]+( \[[^]]*\])? "
-USUAL_LINES = re.compile(rf"serving \S+ at |loading on demand: |(un)?loaded \S+: |ending: waiting for \d+ connections$|ended$|\S+: the chat template (begins|leaves) |keys read again: \d+$|{REQUEST}(ok: |cancelled: )")
+USUAL_LINES = re.compile(rf"serving \S+ at |loading on demand: |(un)?loaded \S+: |ending: waiting for \d+ connections$|ended$|\S+: the chat template (begins|leaves) |keys read again: \d+$|/\S* (\[\S+\] )?refused: \d\d\d|{REQUEST}(ok: |cancelled: )")
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} ")
 MODEL = "a-name-of-the-clients-own"  # any name means the model that is served
 _numbers = itertools.count(1)

@@ -35,7 +35,7 @@ def wait_until(holds, seconds=10):
 def keyed(folio, smollm2, tmp_path_factory):
     """A server that asks for keys, their file, and a stop at the end."""
     path = tmp_path_factory.mktemp("keys") / "keys"
-    path.write_text("# who\n\n" + key_line("ann", "ann's key") + key_line("bob", "bob's key", "max-requests=1"))
+    path.write_text("# who\n\n" + key_line("ann", "ann's key", "admin") + key_line("bob", "bob's key", "max-requests=1"))
     running = Server(folio.binary, smollm2, "--threads", 1, "--memory", "1GiB", "--api-keys", path, *SLOW)
     try:
         yield running.wait(), path
@@ -98,6 +98,40 @@ def test_the_log_names_the_key_and_never_shows_it(keyed):
     server.openai("ann's key").chat.completions.create(**CHAT)
     server.wait_for_line(r"\[ann\] ok: ")
     assert not any("'s key" in line or "France" in line for line in server.lines if line)
+
+
+def test_a_stream_that_flows_has_no_keep_alives(keyed):
+    server, _ = keyed
+    body = {**CHAT, "n": 2, "max_tokens": 100, "temperature": 1, "stream": True, "ignore_eos": True}
+    lines = [line for line in server.post("/v1/chat/completions", body, "ann's key").body.split(b"\n") if line]
+    assert len(lines) > 20 and sum(line.startswith(b":") for line in lines) <= 1  # a slow machine may have one
+
+
+def test_refusals_are_logged_and_counted_without_their_text(keyed):
+    server, _ = keyed
+    before = server.metrics("ann's key").get("folio_requests_refused_total", 0)
+    body = {"messages": [{"role": "wizard", "content": "a secret"}]}
+    assert server.post("/v1/chat/completions", body, "ann's key").status == 400
+    server.wait_for_line(r"^/v1/chat/completions \[ann\] refused: 400 invalid_request_error, messages\[0\]\.role$")
+    assert server.post("/v1/messages", body).status == 401
+    server.wait_for_line(r"^/v1/messages refused: 401 authentication_error$")
+    assert server.get("/v1/nothing").status == 404
+    server.wait_for_line(r"^/v1/nothing refused: 404 invalid_request_error$")
+    assert server.metrics("ann's key")["folio_requests_refused_total"] == before + 3
+    assert not any("secret" in line or "wizard" in line for line in server.lines if line)
+
+
+def test_only_an_administrators_key_empties_the_cache(keyed):
+    server, _ = keyed
+    assert server.post("/cache/reset", {}, "bob's key").status == 403
+    assert server.post("/cache/reset", {}, "ann's key").status == 200
+
+
+@pytest.mark.parametrize("bearer, key, status", [("none", "ann's key", 200), ("ann's key", "none", 200), ("none", "none", 401)])
+def test_either_of_two_keys_lets_in(keyed, bearer, key, status):
+    """A client may send one of its own by default beside the one that its user set."""
+    server, _ = keyed
+    assert server.request("GET", "/v1/models", headers={"authorization": f"Bearer {bearer}", "x-api-key": key}).status == status
 
 
 def test_keys_are_read_again(keyed):
