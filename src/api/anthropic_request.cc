@@ -54,7 +54,7 @@ void ReadFormat(Fields& parent, std::string_view name, ReplyFormat& format) {
   }
   const Json* schema = fields.Object("schema");
   if (schema == nullptr) return fields.Refuse("schema", "is missing");
-  format = {.kind = ReplyFormat::Kind::kJsonSchema, .name = "", .schema = *schema};
+  format = {.kind = ReplyFormat::Kind::kJsonSchema, .name = "", .schema = *schema, .strict = true};
 }
 
 void ReadEffort(Fields& config, Json& variables) {

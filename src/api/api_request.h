@@ -23,6 +23,8 @@ struct ReplyFormat {
   Kind kind = Kind::kText;
   std::string name;  // the caller's, of a schema
   Json schema;       // of kJsonSchema
+  // What the schema says and can't be held to is an error; else it is left out.
+  bool strict = false;
 };
 
 // A caller's wish that the prefix up to here be kept: a hint within the budget.

@@ -34,6 +34,7 @@ void ReadFormat(Fields& fields, ReplyFormat& format) {
     const Json* named = inner.Object("json_schema");
     if (named == nullptr) return inner.Refuse("json_schema", "is missing");
     Fields of(*named, inner.PathOf("json_schema"), fields.refusal());
+    format.strict = of.Flag("strict").value_or(false);
     format.kind = ReplyFormat::Kind::kJsonSchema;
     format.name = of.Text("name").value_or("");
     const Json* schema = of.Object("schema");

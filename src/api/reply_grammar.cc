@@ -44,7 +44,7 @@ Json SchemaOf(const Tool& tool) {
             {"required", Json::array({"input"})},
             {"additionalProperties", false}};
   }
-  Json schema = tool.parameters.is_object() ? tool.parameters : Json::object();
+  Json schema = tool.parameters.is_object() && !tool.loose ? tool.parameters : Json::object();
   if (!schema.contains("type")) schema["type"] = "object";
   return schema;
 }
@@ -84,7 +84,8 @@ class GrammarWriter {
       AddCalls();
       Start("calls");
     } else if (format) {
-      if (!calls && frame_.reasoning_end.empty() && frame_.text_begin.empty()) {
+      if (!calls && frame_.reasoning_end.empty() && frame_.text_begin.empty() &&
+          request_.format.strict) {
         return {.kind = ReplyGrammar::Kind::kJsonSchema,
                 .text = DumpJson(FormatSchema(request_.format)),
                 .held = {}};
@@ -94,7 +95,7 @@ class GrammarWriter {
         AddCalls();
       }
       lark_ += "document: " + Terms(frame_.text_begin) + " " +
-               SchemaTerm(FormatSchema(request_.format), /*exactly=*/true) + "\n";
+               SchemaTerm(FormatSchema(request_.format), request_.format.strict) + "\n";
       Start(calls ? "(document | calls)" : "document");
     } else if (held && !frame_.calls.text_begins_alike) {
       AddTools(/*keep_all=*/false);
@@ -308,6 +309,37 @@ ReplyFrame FrameOf(const ReplySyntax& syntax, bool in_reasoning,
 
 ReplyGrammar GrammarOf(const ApiRequest& request, const ReplyFrame& frame) {
   return GrammarWriter(request, frame).Write();
+}
+
+bool HasLooseSchemas(const ApiRequest& request) {
+  const bool format =
+      request.format.kind == ReplyFormat::Kind::kJsonSchema && !request.format.strict;
+  return format ||
+         std::ranges::any_of(request.tools, [](const Tool& tool) { return !IsStrict(tool); });
+}
+
+void LoosenSchemas(ApiRequest& request,
+                   const std::function<Status(const ReplyGrammar& grammar)>& check) {
+  const auto refusal = [&](const Json& schema) -> std::string {
+    const Status held = check({.kind = ReplyGrammar::Kind::kLark,
+                               .text = "start: " + SchemaTerm(schema, /*exactly=*/false) + "\n",
+                               .held = {}});
+    return held ? "" : held.error().why;
+  };
+  for (std::size_t i = 0; i < request.tools.size(); ++i) {
+    Tool& tool = request.tools[i];
+    if (IsStrict(tool)) continue;
+    const std::string why = refusal(SchemaOf(tool));
+    if (why.empty()) continue;
+    tool.loose = true;
+    AddNote(request.notes, "tools[" + std::to_string(i) + "]: the schema isn't held to: " + why);
+  }
+  ReplyFormat& format = request.format;
+  if (format.kind != ReplyFormat::Kind::kJsonSchema || format.strict) return;
+  if (const std::string why = refusal(format.schema); !why.empty()) {
+    format.kind = ReplyFormat::Kind::kJsonObject;
+    AddNote(request.notes, "the format's schema isn't held to: " + why);
+  }
 }
 
 Error BlameRequest(const ApiRequest& request, Error error) {

@@ -36,6 +36,14 @@ ReplyFrame FrameOf(const ReplySyntax& syntax, bool in_reasoning,
 // as far as the schema can be kept to. Where calls are left to the model, strict tools' arguments
 // are kept to their schemas and others' to any object; text in between is free (and nothing is held
 // where text and calls begin alike).
+// The request's schemas that it doesn't insist on. What such a schema says and can't be held to is
+// left out where that is possible (an unknown keyword); where it isn't, the whole schema is (an
+// expression that looks ahead, a reference to elsewhere).
+bool HasLooseSchemas(const ApiRequest& request);
+// Gives up those that `check` refuses by themselves, with a note for each.
+void LoosenSchemas(ApiRequest& request,
+                   const std::function<Status(const ReplyGrammar& grammar)>& check);
+
 ReplyGrammar GrammarOf(const ApiRequest& request, const ReplyFrame& frame);
 
 // What the engine says of such a grammar, with the field of the request that is to blame.

@@ -20,6 +20,7 @@ void ReadFormat(Fields& text, ReplyFormat& format) {
   } else if (type == "json_schema") {
     format.kind = ReplyFormat::Kind::kJsonSchema;
     format.name = inner.Text("name").value_or("");
+    format.strict = inner.Flag("strict").value_or(false);
     const Json* schema = inner.Object("schema");
     if (schema == nullptr) return inner.Refuse("schema", "is missing");
     format.schema = *schema;

@@ -23,6 +23,7 @@ struct Tool {
   std::string description;
   Json parameters;      // JSON Schema of a function's arguments: an object, or null for none
   bool strict = false;  // calls must fit the schema
+  bool loose = false;   // the schema can't be held to, not even in part: a call may say anything
   std::string grammar;  // of a custom tool's text, or empty
   bool grammar_is_regex = false;  // else Lark
 

@@ -63,6 +63,7 @@ std::expected<std::unique_ptr<HttpStream>, ApiError> StartReply(ReplyJob job,
   auto streams = SubmitReply(job, *rendered, memory.sessions);
   if (!streams) return std::unexpected(streams.error());
   archived.engine_id = streams->front().id();
+  archived.notes = job.request.notes;  // of its schemas, too
   const auto prompt = memory.archive.Add(std::move(archived));
   auto arrived = [question = job.question, prompt, spliced, &archive = memory.archive](
                      const MissReport& arrival, ReplyStart& start, HttpFields& fields) {

@@ -70,13 +70,24 @@ ReplyGrammar GrammarFor(const ReplyJob& job, bool in_reasoning) {
                    }));
 }
 
+// The same; schemas that can't be held to are given up where the caller doesn't insist.
+ReplyGrammar LooseGrammarFor(ReplyJob& job, bool in_reasoning) {
+  ReplyGrammar grammar = GrammarFor(job, in_reasoning);
+  if (grammar.kind == ReplyGrammar::Kind::kNone || !HasLooseSchemas(job.request)) return grammar;
+  const auto check = [&engine = job.model->engine()](const ReplyGrammar& of) {
+    return engine.CheckGrammar(of);
+  };
+  if (check(grammar)) return grammar;
+  LoosenSchemas(job.request, check);
+  return GrammarFor(job, in_reasoning);
+}
+
 }  // namespace
 
-std::expected<std::vector<Stream>, ApiError> SubmitReply(const ReplyJob& job,
-                                                         RenderedRequest& rendered,
+std::expected<std::vector<Stream>, ApiError> SubmitReply(ReplyJob& job, RenderedRequest& rendered,
                                                          SessionTable& sessions) {
   std::vector<Stream> streams;
-  const ReplyGrammar grammar = GrammarFor(job, rendered.in_reasoning);
+  const ReplyGrammar grammar = LooseGrammarFor(job, rendered.in_reasoning);
   const std::uint64_t seed = job.request.seed ? *job.request.seed : RandomSeed();
   for (Engine::Prompt& prompt : rendered.prompts) {
     Request request = job.request.request;

@@ -13,8 +13,7 @@
 namespace folio {
 
 // One stream a prompt, whose tokens and parts are taken out of `rendered`.
-std::expected<std::vector<Stream>, ApiError> SubmitReply(const ReplyJob& job,
-                                                         RenderedRequest& rendered,
+std::expected<std::vector<Stream>, ApiError> SubmitReply(ReplyJob& job, RenderedRequest& rendered,
                                                          SessionTable& sessions);
 
 }  // namespace folio

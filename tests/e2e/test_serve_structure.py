@@ -139,9 +139,61 @@ def test_a_custom_tools_grammar_that_cannot_be_held_is_refused(client):
 
 
 def test_what_cannot_be_kept_to_names_its_field(client):
-    for more, param in (({"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"$ref": "http://a/b"}}}}, "response_format"),
+    for more, param in (({"response_format": {"type": "json_schema", "json_schema": {"name": "n", "strict": True, "schema": {"$ref": "http://a/b"}}}}, "response_format"),
                         ({"tools": [{"type": "function", "function": {"name": "f", "strict": True, "parameters": {"not": {}}}}],
                           "tool_choice": "required"}, "tools")):
         with pytest.raises(openai.BadRequestError) as refused:
             client.chat.completions.create(model=MODEL, messages=ASK, max_tokens=5, **more)
         assert refused.value.param == param
+
+
+ODD = {  # what can't be held to
+    "look-ahead": {"city": {"type": "string", "pattern": "^(?!x).*$"}},
+    "elsewhere": {"city": {"$ref": "https://example.org/city.json"}},
+    "no-type": {"city": {"type": "any"}},
+}
+UNHELD = [{"uniqueItems": True}, {"not": {"required": ["x"]}}, {"dependentRequired": {"city": ["days"]}}]
+
+
+def with_city(properties, **more):
+    return {**SCHEMA, "properties": {**SCHEMA["properties"], **properties}, **more}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_a_schema_that_cannot_be_held_to_is_no_error_unless_it_is_strict(server, key, kind):
+    function = {"name": "get_weather", "parameters": with_city(ODD[kind])}
+    other = {"name": "get_time", "parameters": {**OTHER, "additionalProperties": False}}
+    body = {"model": MODEL, "messages": QUESTION, "temperature": 0, "max_tokens": 300, "parallel_tool_calls": False, "tool_choice": "required"}
+    chat = {**body, "tools": [{"type": "function", "function": of} for of in (function, other)]}
+    ids = {}
+    for choice, name in (("required", None), ({"type": "function", "function": {"name": "get_time"}}, "get_time")):
+        reply = server.post("/v1/chat/completions", {**chat, "tool_choice": choice}, key).json()
+        (call,) = reply["choices"][0]["message"]["tool_calls"]
+        if call["function"]["name"] == "get_time":  # the other one's schema still holds
+            check_call(**call["function"])
+        assert name in (None, call["function"]["name"])
+        ids[name] = reply["id"]
+    notes = server.get(f"/v1/cache/explain/{ids[None]}", authorization=f"Bearer {key}").json()["notes"]
+    assert len([note for note in notes if "the schema isn't held to: " in note]) == 1
+    claude = {"model": MODEL, "messages": QUESTION, "max_tokens": 300, "tool_choice": {"type": "any"},
+              "tools": [{"name": of["name"], "input_schema": of["parameters"]} for of in (function, other)]}
+    assert server.post("/v1/messages", claude, key).json()["stop_reason"] in ("tool_use", "max_tokens")
+    strict = {**chat, "tools": [{"type": "function", "function": {**function, "strict": True}}]}
+    assert server.post("/v1/chat/completions", strict, key).status == 400
+
+
+@pytest.mark.parametrize("more", UNHELD, ids=[next(iter(more)) for more in UNHELD])
+def test_keywords_that_cannot_be_held_to_are_left_out_of_formats_unless_they_are_strict(server, key, more):
+    for strict, status in ((None, 200), (False, 200), (True, 400)):
+        schema = {"name": "weather", "schema": with_city({}, **more), **({} if strict is None else {"strict": strict})}
+        body = {"model": MODEL, "messages": QUESTION, "max_tokens": 300, "response_format": {"type": "json_schema", "json_schema": schema}}
+        reply = server.post("/v1/chat/completions", body, key)
+        assert reply.status == status, reply.body
+        if status == 200:
+            check_call("get_weather", reply.json()["choices"][0]["message"]["content"])
+
+
+def test_a_format_that_cannot_be_held_to_at_all_is_still_an_object(server, key):
+    text = {"format": {"type": "json_schema", "name": "weather", "schema": with_city(ODD["look-ahead"])}}
+    reply = server.post("/v1/responses", {"model": MODEL, "input": "Describe Paris as JSON.", "max_output_tokens": 300, "text": text}, key).json()
+    assert reply["output"][0]["content"][0]["text"].startswith("{")
