@@ -264,7 +264,7 @@ TEST_F(ReplyGrammarTest, CallsMayStandInABlock) {
   const std::string one = R"({"name": "get_weather", "arguments": {"city":"B"}})";
   for (const auto kind : {Choice::kRequired, Choice::kAuto}) {
     request_.tool_choice.kind = kind;
-    EXPECT_TRUE(Fits("[CALLS][" + one + ", " + one + "]"));
+    EXPECT_TRUE(Fits(std::string("[CALLS][").append(one).append(", ").append(one).append("]")));
     EXPECT_FALSE(Fits("[CALLS][]"));
     EXPECT_FALSE(Fits("[CALLS][" + one));
   }

@@ -22,10 +22,8 @@ using testing::Allows;
 using testing::ByteLevelVocabulary;
 using testing::GrammarWalk;
 using ::testing::HasSubstr;
-using testing::kControlType;
 using testing::kEnd;
 using testing::kHello;
-using testing::kNormalType;
 using testing::kStart;
 using testing::SentencePieceVocabulary;
 using Kind = ReplyGrammar::Kind;
@@ -205,10 +203,10 @@ std::string AllOfBlowUp() {
     std::string any;
     for (int j = 0; j < 8; ++j) {
       const std::string name = "p" + std::to_string(i) + "_" + std::to_string(j);
-      any += std::string(j == 0 ? "" : ",") + R"({"required":[")" + name + R"("],"properties":{")" +
-             name + R"(":{"type":"string"}}})";
+      any.append(j == 0 ? "" : ",").append(R"({"required":[")").append(name);
+      any.append(R"("],"properties":{")").append(name).append(R"(":{"type":"string"}}})");
     }
-    all += std::string(i == 0 ? "" : ",") + R"({"anyOf":[)" + any + "]}";
+    all.append(i == 0 ? "" : ",").append(R"({"anyOf":[)").append(any).append("]}");
   }
   return R"({"allOf":[)" + all + "]}";
 }
@@ -217,7 +215,8 @@ std::string Chain(const std::string& name, const std::string& before, const std:
                   int length) {
   std::string text = "start: " + name + "0\n";
   for (int i = 0; i < length; ++i) {
-    text += name + std::to_string(i) + ": " + before + name + std::to_string(i + 1) + after + "\n";
+    text.append(name).append(std::to_string(i)).append(": ").append(before);
+    text.append(name).append(std::to_string(i + 1)).append(after).append("\n");
   }
   return text + name + std::to_string(length) + ": \"a\"\n";
 }
