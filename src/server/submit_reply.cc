@@ -40,9 +40,13 @@ std::uint64_t RandomSeed() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
-// The longest wish of all marks, up to where it stands.
+// The longest wish of all marks, up to where it stands; a wish of the request's own means all of
+// the prompt.
 void SetRetention(const ApiRequest& api, const std::vector<std::int64_t>& mark_tokens,
                   Request& request) {
+  if (request.retention != CacheRetention::kNone) {
+    request.retained_tokens = static_cast<std::int64_t>(request.prompt.size());
+  }
   for (std::size_t i = 0; i < mark_tokens.size(); ++i) {
     if (api.marks[i].retention < request.retention) continue;
     request.retention = api.marks[i].retention;

@@ -2,7 +2,7 @@
 after the requests before, computed here from the conversations' tokens. Marks count what they created."""
 import pytest
 from chat_prompts import BLOCK, cached_tokens, encode, prompt_tokens
-from server import MODEL, fresh_key
+from server import MODEL, Server, fresh_key
 
 STORY = "Once upon a time, in a small village at the edge of a dark forest, there lived an old clockmaker and her three cats. " * 3
 OTHER = "The three laws of motion say how a body moves under forces, and were written down by Newton long ago in his book. " * 3
@@ -246,3 +246,28 @@ def test_breakpoints_of_openais_dialect_never_reach_the_prompt(server):
     usage = server.post("/v1/responses", body, fresh_key()).json()["usage"]
     assert usage["input_tokens"] == len(prompt_tokens(server, ("user", STORY)))
     assert usage["input_tokens_details"]["cached_tokens"] == 0
+
+
+SESSION_NAMES = {
+    "header": ({"x-session-id": "one"}, {}), "thread": ({"thread-id": "one"}, {}), "key": ({}, {"prompt_cache_key": "one"}),
+    "retention": ({}, {"prompt_cache_retention": "24h"}), "none": ({}, {}),
+}
+
+
+@pytest.mark.parametrize("kind", SESSION_NAMES)
+def test_a_session_outlives_the_short_requests_beside_it(folio, smollm2, key, kind):
+    """143 blocks: a long prompt takes 40 of them, and the others' prompts more than the rest."""
+    headers, fields = SESSION_NAMES[kind]
+    own = Server(folio.binary, smollm2, "--threads", 1, "--memory", "280MiB", "--context", 1024).wait()
+    try:
+        turn = {**GREEDY, "max_tokens": 1, "messages": dicts([("system", STORY * (600 // len(encode(own, STORY)) + 1)), QUESTION]), **fields}
+        usage = own.post("/v1/chat/completions", turn, key, **headers).json()["usage"]
+        for number in range(12):
+            beside = {**GREEDY, "max_tokens": 1, "messages": dicts([("user", f"{number}. A title, please: " + "word " * 200)])}
+            own.post("/v1/chat/completions", beside, key, **headers)
+        assert own.metrics()["folio_kv_evictions_total"] > 0
+        again = own.post("/v1/chat/completions", turn, key, **headers).json()["usage"]
+        cached = again["prompt_tokens_details"]["cached_tokens"]
+        assert cached == (0 if kind == "none" else (usage["prompt_tokens"] - 1) // 16 * 16)
+    finally:
+        own.stop()
