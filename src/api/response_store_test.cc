@@ -4,6 +4,7 @@
 
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace folio {
@@ -175,7 +176,7 @@ TEST(ResponseStoreTest, IsSafeFromManyThreads) {
         Put(store, owner, id, i % 10 == 0 ? "" : last);
         last = id;
         Told(store, owner, id);
-        if (i % 7 == 0) static_cast<void>(store.Delete(owner, "resp_" + id));
+        if (i % 7 == 0) std::ignore = store.Delete(owner, "resp_" + id);
       }
     });
   }

@@ -9,8 +9,8 @@ namespace folio {
 namespace {
 
 TEST(CreatedUpToMarksTest, WholeBlocksBehindWhatWasCachedCountOnce) {
-  const auto created = [](std::vector<CacheMark> marks, std::vector<std::int64_t> tokens,
-                          std::int64_t cached) {
+  const auto created = [](const std::vector<CacheMark>& marks,
+                          const std::vector<std::int64_t>& tokens, std::int64_t cached) {
     const CreatedTokens of = CreatedUpToMarks(marks, tokens, cached, 16);
     return std::pair(of.five_minutes, of.one_hour);
   };

@@ -146,16 +146,17 @@ Status ModelHost::Load(Entry& entry, Lock& lock) {
   entry.bytes = memory;
   lock.unlock();
   auto engine = entry.hosted.open(memory, first_request);
+  const Status opened = engine ? Status() : std::unexpected(engine.error());
   std::unique_ptr<ServedModel> model;
-  if (engine) {
+  if (opened) {
     model = std::make_unique<ServedModel>(entry.hosted.id, *std::move(engine));
     if (entries_.size() > 1) Say("loaded " + entry.hosted.id + ": " + InMiB(memory));
     for (const std::string& note : TurnNotes(*model)) Say(entry.hosted.id + ": " + note);
   }
   lock.lock();
-  if (!engine) {
+  if (!opened) {
     entry.bytes = 0;
-    return std::unexpected(engine.error());
+    return opened;
   }
   entry.model = std::move(model);
   ++entry.loads;
