@@ -59,7 +59,8 @@ void AddDrafts(SnapshotFamilies& out, const Labels& label, const Snapshot& now) 
               static_cast<double>(now.accepted_tokens));
 }
 
-// The share of a layer's tokens that went to its busiest expert; top_k of them at once are 1.
+// The share of a layer's tokens that went to its busiest expert. A token goes to several experts,
+// so that the shares of all add up to more than 1.
 double BusiestShare(const ExpertLoadSnapshot& load) {
   if (load.tokens == 0 || load.chosen.empty()) return 0;
   return static_cast<double>(std::ranges::max(load.chosen)) / static_cast<double>(load.tokens);

@@ -4,6 +4,7 @@
 #define FOLIO_SERVER_SNAPSHOT_FAMILIES_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <prometheus/metric_family.h>

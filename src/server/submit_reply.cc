@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -74,16 +75,14 @@ ReplyGrammar GrammarFor(const ReplyJob& job, bool in_reasoning) {
                    }));
 }
 
-// The same; schemas that can't be held to are given up where the caller doesn't insist.
-ReplyGrammar LooseGrammarFor(ReplyJob& job, bool in_reasoning) {
-  ReplyGrammar grammar = GrammarFor(job, in_reasoning);
-  if (grammar.kind == ReplyGrammar::Kind::kNone || !HasLooseSchemas(job.request)) return grammar;
-  const auto check = [&engine = job.model->engine()](const ReplyGrammar& of) {
-    return engine.CheckGrammar(of);
-  };
-  if (check(grammar)) return grammar;
-  LoosenSchemas(job.request, check);
-  return GrammarFor(job, in_reasoning);
+// Submits once more, without the schemas that can't be held to and that the caller doesn't insist
+// on.
+Result<Stream> SubmitLoosely(ReplyJob& job, bool in_reasoning, Request request) {
+  Engine& engine = job.model->engine();
+  LoosenSchemas(job.request,
+                [&engine](const ReplyGrammar& grammar) { return engine.CheckGrammar(grammar); });
+  request.grammar = GrammarFor(job, in_reasoning);
+  return engine.Submit(std::move(request));
 }
 
 }  // namespace
@@ -91,7 +90,8 @@ ReplyGrammar LooseGrammarFor(ReplyJob& job, bool in_reasoning) {
 std::expected<std::vector<Stream>, ApiError> SubmitReply(ReplyJob& job, RenderedRequest& rendered,
                                                          SessionTable& sessions) {
   std::vector<Stream> streams;
-  const ReplyGrammar grammar = LooseGrammarFor(job, rendered.in_reasoning);
+  const ReplyGrammar grammar = GrammarFor(job, rendered.in_reasoning);
+  const bool may_loosen = grammar.kind != ReplyGrammar::Kind::kNone && HasLooseSchemas(job.request);
   const std::uint64_t seed = job.request.seed ? *job.request.seed : RandomSeed();
   for (Engine::Prompt& prompt : rendered.prompts) {
     Request request = job.request.request;
@@ -106,7 +106,12 @@ std::expected<std::vector<Stream>, ApiError> SubmitReply(ReplyJob& job, Rendered
     SetRetention(job.request, rendered.mark_tokens, request);
     SetSessionRetention(job.request, static_cast<std::int64_t>(request.prompt.size()), job.salt,
                         sessions, request);
+    std::optional<Request> again;  // grammars are compiled by Submit: nothing is tried beforehand
+    if (may_loosen) again = request;
     auto stream = job.model->engine().Submit(std::move(request));
+    if (!stream && again && stream.error().what == "grammar") {
+      stream = SubmitLoosely(job, rendered.in_reasoning, *std::move(again));
+    }
     if (!stream) {
       return std::unexpected(
           SubmitError(BlameRequest(job.request, stream.error()), rendered, *job.model));
