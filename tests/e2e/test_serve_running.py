@@ -1,5 +1,6 @@
 """How a server runs: who may use it and how much, what happens when clients leave, when there is too much to do, when a reply
 takes long, and how it loads and ends."""
+import contextlib
 import os
 import re
 import signal
@@ -383,7 +384,10 @@ def test_quiet_servers_log_nothing_of_requests(serve, tiny_models):
 
 def port_of(pid):
     """Of a process's listening socket."""
-    inodes = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+    inodes = set()
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile: the server is starting
+            inodes.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
     with open("/proc/net/tcp", encoding="ascii") as table:
         for line in table.readlines()[1:]:
             fields = line.split()
